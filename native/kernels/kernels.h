@@ -96,6 +96,9 @@ struct Instruction {
 const std::vector<Instruction>& instructions();
 int opcode(const char* name);  // the number of "mul", "exp", ...; -1 where there is none
 
+// Those of cost Series, over n contiguous elements (series.cpp); out may be a or b.
+void run_series(int op, const double* a, const double* b, double* out, ptrdiff_t n);
+
 struct Kernels {
   const char* isa;
 

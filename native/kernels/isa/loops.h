@@ -4,6 +4,8 @@
 #pragma once
 #include <string.h>
 
+#include <type_traits>
+
 #include "kernels/isa/elementwise/ops.h"
 #include "kernels/isa/elementwise/pointwise.h"
 
@@ -46,6 +48,21 @@ inline bool all_fit(const T* a, ptrdiff_t n) {
   return misfits == 0;
 }
 
+// One of UNARY_PARTS as two more ops: of elements that are all in the part, and of those that do not fit.
+template <class Op>
+concept Parted = requires(T x) { Op::apply_near(x); };
+template <class Op>
+struct NearOf {
+  static constexpr int arity = 1;
+  static T apply(T a, T, T) { return Op::apply_near(a); }
+};
+template <class Op>
+inline bool all_in_part(const T* a, ptrdiff_t n) {
+  int others = 0;
+  for (ptrdiff_t i = 0; i < n; ++i) others |= Op::in_part(a[i]) ? 0 : 1;
+  return others == 0;
+}
+
 // flatten: the whole of apply is inlined, however long; a call left in a loop would keep it from vectorising.
 template <class Op>
 [[gnu::flatten]] void run_block(const void* a_, const void* b_, const void* c_, void* out_, ptrdiff_t n) {
@@ -54,9 +71,15 @@ template <class Op>
   const T* c = static_cast<const T*>(c_);
   T* out = static_cast<T*>(out_);
   if constexpr (Guarded<Op>) {
-    constexpr ptrdiff_t kStretch = 512;
+    constexpr ptrdiff_t kStretch = Parted<Op> ? 128 : 512;
     for (ptrdiff_t i = 0; i < n; i += kStretch) {
       const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
+      if constexpr (Parted<Op>) {
+        if (all_in_part<Op>(a + i, count)) {
+          padded_loop<NearOf<Op>>(a + i, nullptr, nullptr, out + i, count);
+          continue;
+        }
+      }
       if (all_fit<Op>(a + i, count)) {
         padded_loop<Op>(a + i, nullptr, nullptr, out + i, count);
       } else {
@@ -70,18 +93,93 @@ template <class Op>
   }
 }
 
-template <class Op>
+// Of floats, through the block function of doubles.
+template <int number, int arity>
+void through_double(const void* a_, const void* b_, [[maybe_unused]] const void* c_, void* out_, ptrdiff_t n) {
+  constexpr ptrdiff_t kStretch = 256;
+  alignas(64) double given[2][kStretch];
+  for (ptrdiff_t i = 0; i < n; i += kStretch) {
+    const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
+    const T* a = static_cast<const T*>(a_) + i;
+    for (ptrdiff_t j = 0; j < count; ++j) given[0][j] = static_cast<double>(a[j]);
+    if constexpr (arity == 2) {
+      const T* b = static_cast<const T*>(b_) + i;
+      for (ptrdiff_t j = 0; j < count; ++j) given[1][j] = static_cast<double>(b[j]);
+    }
+    double_ops()[number].fn(given[0], given[1], nullptr, given[0], count);
+    T* out = static_cast<T*>(out_) + i;
+    for (ptrdiff_t j = 0; j < count; ++j) out[j] = static_cast<T>(given[0][j]);
+  }
+}
+
+template <int number>
+void series_block(const void* a, const void* b, const void*, void* out, ptrdiff_t n) {
+  run_series(number, static_cast<const double*>(a), static_cast<const double*>(b), static_cast<double*>(out), n);
+}
+
+// The number of an op.
+enum Number {
+#define OP(name, ...) NUMBER_##name,
+#include "kernels/isa/elementwise/ops.def"
+};
+
+// Orthogonal polynomials: of a degree that many elements share and that is not high, one step for all of these after the other.
+constexpr int kFirstPolynomial = NUMBER_op_chebyshev_polynomial_t, kFirstShifted = NUMBER_op_shifted_chebyshev_polynomial_t;
+constexpr bool is_polynomial(int number) {
+  return number >= kFirstPolynomial && number <= NUMBER_op_shifted_chebyshev_polynomial_w;
+}
+template <int number>
+void polynomial_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
+  constexpr bool shifted = number >= kFirstShifted;
+  constexpr int family = number - (shifted ? kFirstShifted : kFirstPolynomial);
+  constexpr double most = family <= math::CHEBYSHEV_W ? 8 : 256;
+  constexpr ptrdiff_t kStretch = 64;
+  const double *a = static_cast<const double*>(a_), *b = static_cast<const double*>(b_);
+  double* out = static_cast<double*>(out_);
+  for (ptrdiff_t i = 0; i < n; i += kStretch, a += kStretch, b += kStretch, out += kStretch) {
+    const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
+    const double degree = math::trunc(b[0]);
+    bool shared = degree >= 1 && degree <= most;
+    for (ptrdiff_t j = 1; j < count; ++j) shared = shared & (b[j] == b[0]);
+    if (!shared) {
+      run_series(number, a, b, out, count);
+      continue;
+    }
+    alignas(64) double x[kStretch] = {}, p[kStretch], q[kStretch];
+    for (ptrdiff_t j = 0; j < count; ++j) x[j] = shifted ? a[j] + a[j] - 1 : a[j];
+    for (ptrdiff_t j = 0; j < kStretch; ++j) {
+      p[j] = 1;
+      q[j] = math::first_degree(family, x[j]);
+    }
+    for (double k = 1; k < degree; ++k) {
+      for (ptrdiff_t j = 0; j < kStretch; ++j) {
+        const double next = math::next_degree(family, x[j], q[j], p[j], k);
+        p[j] = q[j];
+        q[j] = next;
+      }
+    }
+    for (ptrdiff_t j = 0; j < count; ++j) out[j] = q[j];
+  }
+}
+
+template <class Op, int number>
 constexpr BlockOp block_op() {
-  if constexpr (Applies<Op>) {
-    return {run_block<Op>, Op::cost};
-  } else {
+  if constexpr (!Applies<Op>) {
     return {};
+  } else if constexpr (sizeof(T) == 4 && (std::is_base_of_v<Wide, Op> || std::is_base_of_v<Series, Op>)) {
+    return {through_double<number, Op::arity>, Op::cost};
+  } else if constexpr (is_polynomial(number)) {
+    return {polynomial_block<number>, Op::cost};
+  } else if constexpr (std::is_base_of_v<Series, Op>) {
+    return {series_block<number>, Op::cost};
+  } else {
+    return {run_block<Op>, Op::cost};
   }
 }
 
 // The block functions of all ops, by op number.
 constexpr BlockOp kOps[] = {
-#define OP(name, ...) block_op<math::name>(),
+#define OP(name, ...) block_op<math::name, NUMBER_##name>(),
 #include "kernels/isa/elementwise/ops.def"
 };
 

@@ -2,7 +2,7 @@
 // that float evaluates through double.
 //
 // exp, exp2, expm1, log, log2, log1p, tanh, sigmoid, sin and cos are accurate to 2 units in the last place; the *_core
-// functions only to what rounding to float needs. The rest is the C library's.
+// functions only to what rounding to float needs. Special functions are those of special.h. The rest is the C library's.
 //
 // Compiled once per instruction set: everything here is local to the file that includes it.
 #pragma once
@@ -334,6 +334,22 @@ inline double inverse_erf_start(double x) {
   return fabs(x) < 1.0 ? r : (fabs(x) == 1.0 ? x * kInf : kNan);
 }
 
+// --- special functions ---
+
+using W = double;
+constexpr double INFINITE = kInf, NOT_A_NUMBER = kNan;
+#ifndef RUSHLIGHT_FMA
+#define RUSHLIGHT_NO_FMA 1
+#endif
+#define FUNCTION inline
+#include "kernels/isa/elementwise/special.h"
+
+inline double erf(double x) { return erf_of(x); }
+inline double erfc(double x) { return erfc_of(x); }
+inline double inverse_erf(double x) { return erf_inverse(x); }
+inline double normal_density(double a) { return 0.3989422804014327 * exp(-0.5 * (a * a)); }
+inline double normal_below(double a) { return 0.5 * erfc(a * -0.7071067811865476); }
+
 // --- not vectorised ---
 
 inline double log10(double x) { return ::log10(x); }
@@ -351,52 +367,6 @@ inline double hypot(double x, double y) { return ::hypot(x, y); }
 inline double pow(double x, double y) { return ::pow(x, y); }
 inline double fmod(double x, double y) { return ::fmod(x, y); }
 inline double nextafter(double x, double y) { return ::nextafter(x, y); }
-inline double erf(double x) { return ::erf(x); }
-inline double erfc(double x) { return ::erfc(x); }
-inline double normal_density(double a) { return 0.3989422804014327 * exp(-0.5 * (a * a)); }
-inline double normal_below(double a) { return 0.5 * (1.0 + erf(a * 0.7071067811865476)); }
-
-inline double lgamma(double x) {
-#if defined(__GLIBC__) || defined(__APPLE__)
-  int sign;
-  return ::lgamma_r(x, &sign);  // lgamma itself writes a global
-#else
-  return ::lgamma(x);
-#endif
-}
-
-// inverse_erf: the start above, then two Newton-Halley steps; the residual through erfc near 1, where 1 - |x| is exact.
-inline double inverse_erf(double x) {
-  const double a = fabs(x);
-  if (!(a < 1.0)) return a == 1.0 ? x * kInf : kNan;
-  if (a < 1e-9) return x * 0.886226925452758;
-  double y = inverse_erf_start(a);
-  if (a > 0.9999999) {  // the start is fitted to floats: its own asymptote instead
-    const double t = ::sqrt(-::log((1.0 - a) * 1.772453850905516));
-    y = ::sqrt(-::log((1.0 - a) * 1.772453850905516 * t));
-  }
-  for (int i = 0; i < (a > 0.9999999 ? 4 : 2); ++i) {
-    const double residual = a > 0.5 ? (1.0 - a) - ::erfc(y) : ::erf(y) - a;
-    const double step = residual / (1.1283791670955126 * ::exp(-y * y));
-    y -= step / (1.0 + y * step);
-  }
-  return copysign(y, x);
-}
-
-// Reflection for x < 0, then the recurrence up to x >= 10, then the asymptotic series.
-inline double digamma(double x) {
-  if (x == 0.0) return copysign(kInf, -x);
-  double result = 0.0;
-  if (x < 0.0) {
-    if (floor(x) == x || x == -kInf) return kNan;
-    result = -kPi / ::tan(kPi * (x - trunc(x)));
-    x = 1.0 - x;
-  }
-  for (; x < 10.0; x += 1.0) result -= 1.0 / x;
-  constexpr double c[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12};  // B(2k) / 2k
-  const double z = 1.0 / (x * x);
-  return result + ::log(x) - 0.5 / x - z * polynomial(z, c);
-}
 
 inline bool trig_fits(double x) { return fabs(x) <= kTrigLimit; }
 inline double sin_far(double x) { return ::sin(x); }

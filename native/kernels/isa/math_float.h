@@ -289,7 +289,6 @@ inline float atan(float x) { return static_cast<float>(atan2_core(x, 1.0)); }
 inline float atan2(float y, float x) { return static_cast<float>(atan2_core(y, x)); }
 inline float erfc(float x) { return static_cast<float>(erfc_core(x)); }
 inline float inverse_erf(float x) { return static_cast<float>(inverse_erf_start(x)); }
-inline float digamma(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
 inline float hypot(float x, float y) {
   const double dx = x, dy = y;
   const float r = static_cast<float>(sqrt(dx * dx + dy * dy));
@@ -299,7 +298,6 @@ inline float pow(float x, float y) { return static_cast<float>(pow_core(x, y)); 
 
 // --- the C library's ---
 
-inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
 inline float fmod(float x, float y) { return ::fmodf(x, y); }
 inline float nextafter(float x, float y) { return ::nextafterf(x, y); }
 inline float floor(float x) { return ::floorf(x); }

@@ -8,6 +8,8 @@
 
 #ifdef REAL
 #include "elementary.cl"
+#include "special.h"
+#include "series.h"
 #endif
 #include "arithmetic.h"
 

@@ -1,7 +1,7 @@
 """The texts of kernels, and the numbers and structs that Python reads of them.
 
 The `.cl` files beside the functions that start them, and those that kernels share with the core:
-ops.def, arithmetic.h and accelerator_call.h.
+ops.def, arithmetic.h, special.h, series.h and accelerator_call.h.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 // numbers have an arithmetic of their own (complex.cl).
 //
 // The text needs FUNCTION, i64, u64, INFINITE, and for a REAL T the functions of C and some more:
-// sigmoid, inverse_erf, digamma, normal_below and normal_density (of the normal distribution),
-// exp_down (exp of numbers <= 0) and log1p_unit (log1p of numbers from 0 to 1).
+// sigmoid, inverse_erf, normal_below and normal_density (of the normal distribution), exp_down
+// (exp of numbers <= 0), log1p_unit (log1p of numbers from 0 to 1), and those of special.h and series.h.
 //
 // A function must not branch where it is to vectorise, never traps, and wraps integers.
 #define TRUTH(condition) ((condition) ? (T)1 : (T)0)

@@ -15,7 +15,7 @@ namespace {
 using T = COMPUTED;
 
 // The cost of an element, in additions: decides how loops are built (loops.h) and work is split.
-constexpr int kCheap = 1, kVector = 8, kLibrary = 32;
+constexpr int kCheap = 1, kVector = 8, kLibrary = 32, kSeries = 128;
 struct Cheap {
   static constexpr int cost = kCheap;
 };
@@ -28,13 +28,19 @@ struct FloatVector {  // vectorised for float; the C library's for double
 struct Library {
   static constexpr int cost = kLibrary;
 };
+struct Wide {  // a vector loop in double; of floats, through it
+  static constexpr int cost = kVector;
+};
+struct Series {  // kernels/series.cpp
+  static constexpr int cost = kSeries;
+};
 
 namespace math {
 
 using i64 = int64_t;
 using u64 = uint64_t;
-constexpr double INFINITE = kInf;
-#define FUNCTION inline
+#define CLEAR_OF_CALLERS
+#include "kernels/isa/elementwise/series.h"
 #include "kernels/isa/elementwise/arithmetic.h"
 
 #define OP(name, count, cost, types, result)                                                  \
@@ -49,8 +55,18 @@ constexpr double INFINITE = kInf;
     types(static T apply(T a, T, T) { return near; });   \
     types(static T apply_far(T a) { return far; });      \
   };
+#define OP_PARTS(name, cost, types, condition, near, reach, all, far)       \
+  struct name : cost {                                                      \
+    static constexpr int arity = 1;                                         \
+    types(static bool in_part([[maybe_unused]] T a) { return condition; }); \
+    types(static T apply_near([[maybe_unused]] T a) { return near; });      \
+    types(static bool fits([[maybe_unused]] T a) { return reach; });        \
+    types(static T apply([[maybe_unused]] T a, T, T) { return all; });      \
+    types(static T apply_far([[maybe_unused]] T a) { return far; });        \
+  };
 #include "kernels/isa/elementwise/ops.def"
 #undef OP_NEAR
+#undef OP_PARTS
 
 }  // namespace math
 }  // namespace

@@ -1,11 +1,10 @@
 """Special functions (torch.special): gamma, log-odds, entropies, Bessel, the normal distribution.
 
-Where there is no kernel the values are computed in float64, by the means named at each function.
+The instructions are in native/kernels/isa/elementwise, special.h and series.h.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,9 +19,9 @@ from ..table.arrays import Array, check_room
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias, wide
-from ..table.samples import one
+from ..table.samples import Make, Samples, one
 from ..table.signature import Tensor
-from .elementary import cos, erf, erfc, exp, log, log1p, sin
+from .elementary import cos, erf, exp, log, log1p, sin
 from .selection import unless, where
 
 _PI = math.pi
@@ -31,21 +30,6 @@ _EITHER_A_NUMBER = (
     "(self: Number, other: Tensor, *, out)",
     "(input: Tensor, other: Number, *, out)",
 )
-
-
-def _kernel(op: Callable[..., Any], a: object) -> Array:
-    """The values of a library op on an ndarray."""
-    return op(_core.wrap(np.asarray(a)))._array
-
-
-def in_double(f: Any) -> Any:
-    """f, which wants float64, on any float array."""
-
-    def reference(*args: Array) -> Any:
-        dtype = args[0].dtype
-        return f(*[np.asarray(a, np.float64) for a in args]).astype(dtype)
-
-    return reference
 
 
 def no_derivative(name: str) -> Callable[..., Any]:
@@ -71,13 +55,6 @@ def _special(
 ) -> Op:
     halves = more.pop("halves", True)  # whether it takes them, or a definition on them
     half = {} if halves else {"half": refusal}
-    if (
-        reference
-        and "forward" not in more
-        and "kernel" not in more
-        and _core.kernel_arity(signature.partition("(")[0]) < 0
-    ):
-        reference = in_double(reference)
     options: dict[str, Any] = {"in_place": False, "method": False, "samples": one}
     options |= {"where": "special"} | ({"halves": halves} if callable(halves) else {}) | more
     return pointwise(
@@ -94,80 +71,9 @@ def _special(
 # ---- the gamma function
 
 
-def _hurwitz(s: Any, q: Array, sign: Array | float = 0.0, other: Array | float = 1.0) -> Any:
-    """zeta(s, q) + sign * zeta(s, other), both above 0, by Euler and Maclaurin: ten terms, the
-    integral and its corrections. Term by term, for the first terms may cancel."""
-
-    def both(f: Any) -> Array:
-        found = f(q) + sign * f(other)
-        return np.where(np.isnan(found), f(q), found)
-
-    total = both(lambda y: y**-s)
-    for k in range(1, 10):
-        total = total + both(lambda y, k=k: (y + k) ** -s)
-    total = total + both(lambda y: (y + 10) ** (1 - s) / (s - 1) + 0.5 * (y + 10) ** -s)
-    factor = s
-    for k, bernoulli in enumerate(_BERNOULLI, 1):
-        correction = bernoulli * factor * both(lambda y, k=k: (y + 10) ** (1 - s - 2 * k))
-        # An infinite correction is left out: its power is nothing beside the first terms.
-        total = total + np.where(np.isfinite(correction), correction, 0)
-        factor = factor * ((s + 2 * k - 1) * (s + 2 * k))
-    return total
-
-
-# B(2k) / (2k)!
-_BERNOULLI = [
-    b / math.factorial(2 * k)
-    for k, b in enumerate(
-        [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798], 1
-    )
-]
-
-
-def _zeta(x: Any, q: Array) -> Array:
-    with np.errstate(all="ignore"):
-        whole = np.floor(q) == q
-        # Below 0 the terms (q + k) ** -x are, but for their sign, those of q's other end: from its
-        # fraction up to -q. So they need not be added one by one.
-        steps = np.ceil(np.maximum(-q, 0))
-        fraction = np.where(q < 0, -q - steps + 1, 1)
-        sign = np.where(np.fmod(x, 2) == 0, 1.0, -1.0)
-        below = q < 0
-        value = _hurwitz(
-            x, np.where(below, 1 - fraction, np.where(q > 0, q, 1)), sign * below, fraction
-        )
-        value = value - np.where(below, sign * _hurwitz(x, np.where(below, 1 - q, 1)), 0)
-        value = np.where((q < 0) & (np.floor(x) != x), np.nan, value)
-        value = np.where((q <= 0) & whole, np.inf, value)
-        value = np.where(np.isposinf(q), 0, value)
-        value = np.where((x < 1) | np.isnan(q) | np.isnan(x), np.nan, value)
-    return np.where(x == 1, np.inf, value)
-
-
-def _trigamma(a: Array) -> Array:
-    low = a < 0.5
-    sine = np.sin(_PI * a)
-    reflected = (_PI / np.where(low, sine, 1)) ** 2
-    q = np.where(low, 1 - a, a)
-    value = np.where(np.isposinf(q), 0, _hurwitz(2.0, q))
-    return np.where(low, reflected - value, value)
-
-
-def _polygamma(a: Array, n: int, dtype: Any) -> Array:
-    """As torch computes it, in this type: the factor and zeta may each leave its range."""
-    if n == 1:
-        return _trigamma(a)
-    sign = 1.0 if n % 2 else -1.0
-    if n >= 2**31:  # n! outgrows whatever zeta is, which no float tells from 0
-        return np.where(np.isnan(a), math.nan, sign * math.inf).astype(dtype)
-    with np.errstate(all="ignore"):
-        factor = dtype.type(math.factorial(n) if n <= 170 else math.inf)
-        return sign * factor * _zeta(np.float64(n + 1), a).astype(dtype)
-
-
 lgamma = _special(
     "lgamma(input: Tensor)",
-    np.vectorize(math.lgamma, otypes=[np.float64]),
+    None,
     {"input": lambda input: digamma(input)},
     "lgamma_vml_cpu",
     "log |gamma(input)|.",
@@ -179,7 +85,7 @@ lgamma = _special(
 digamma: Op = _special(
     "digamma(input: Tensor)",
     None,
-    {"input": lambda input: _polygamma_op(input, 1)},
+    {"input": lambda input: _trigamma(input)},
     "digamma",
     "The derivative of lgamma.",
     method=True,
@@ -190,31 +96,37 @@ digamma: Op = _special(
 )
 
 
-def _polygamma_values(a: Array, n: int) -> Array:
-    dtype = np.dtype(np.float64 if a.dtype == np.float64 else np.float32)
-    return _polygamma(a.astype(np.float64), n, dtype).astype(a.dtype)
+def _derivative_of_digamma(signature: str, kernel: str, partial: object, **more: Any) -> Op:
+    return pointwise(
+        signature,
+        kernel=kernel,
+        dtype="float",
+        partials={"input": partial},
+        refuses={"complex": "trigamma"},
+        node="PolygammaBackward0",
+        method=False,
+        in_place=True,
+        domain=(0.5, 3.0),
+        **more,
+    )
 
 
-_polygamma_op: Op = pointwise(
-    "_polygamma(input: Tensor, n: Any)",
-    dtype="float",
-    reference=_polygamma_values,
-    partials={"input": lambda input, n: _next_polygamma(input, n)},
-    refuses={"complex": "trigamma"},
-    node="PolygammaBackward0",
-    method=False,
-    in_place=True,
-    domain=(0.5, 3.0),
+_trigamma: Op = _derivative_of_digamma(
+    "_trigamma(input: Tensor)",
+    "trigamma",
+    lambda input: _polygamma_op(input, 2),
+    samples=one,
+    doc="`polygamma` of order 1.",
+    written="polygamma(1, {input})",
+)
+_polygamma_op: Op = _derivative_of_digamma(
+    "_polygamma(input: Tensor, n: Number)",
+    "polygamma",
+    lambda input, n: _polygamma_op(input, n + 1),
     samples=lambda make: [(make(2, 3), 1), (make(3), 2)],
     doc="`polygamma` with the tensor first.",
     written="polygamma({n}, {input})",
 )
-
-
-def _next_polygamma(input: Tensor | Symbol, n: Symbol | int) -> Tensor:
-    if isinstance(input, Symbol):
-        raise Untraceable("the order is no number yet")
-    return _polygamma_op(input, n + 1)
 
 
 def _check_order(n: int) -> None:
@@ -230,7 +142,9 @@ def _check_order(n: int) -> None:
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma."""
     _check_order(n)
-    return digamma(input) if n == 0 else _polygamma_op(input, n)
+    if n < 2:
+        return _trigamma(input) if n else digamma(input)
+    return _polygamma_op(input, _float_order(n))
 
 
 def _polygamma_of(self: Tensor, n: int) -> Tensor:
@@ -241,10 +155,18 @@ def _polygamma_of(self: Tensor, n: int) -> Tensor:
 def _polygamma_in_place(self: Tensor, n: int) -> Tensor:
     """In-place version of `polygamma`."""
     _check_order(n)
-    return _digamma_form(self) if n == 0 else _polygamma_form(self, n)
+    if n < 2:
+        return _trigamma_form(self) if n else _digamma_form(self)
+    return _polygamma_form(self, _float_order(n))
+
+
+def _float_order(n: int) -> int:
+    """The order, or one that is odd where it is and that a float can hold, where n! cannot."""
+    return n if n < 2**20 else 2**20 + n % 2
 
 
 _digamma_form = _core.make_in_place(digamma, "polygamma_", "PolygammaBackward1")
+_trigamma_form = _core.make_in_place(_trigamma, "polygamma_", "PolygammaBackward1")
 _polygamma_form = _core.make_in_place(_polygamma_op, "polygamma_", "PolygammaBackward1")
 
 
@@ -283,7 +205,7 @@ mvlgamma = general(
 
 zeta: Op = _special(
     "zeta(input: Tensor | Number, other: Tensor | Number)",
-    _zeta,
+    None,
     {"input": no_derivative("zeta"), "other": lambda input, other: -input * zeta(input + 1, other)},
     "zeta_cpu",
     "The Hurwitz zeta function: the sum of (k + other) ** -input.",
@@ -472,50 +394,7 @@ sinc = pointwise(
     doc="sin(pi input) / (pi input), 1 at 0.",
 )
 
-# ---- Bessel functions: the integral (1/pi) of e**(x cos t) cos(n t), by the trapezoidal rule,
-# which converges like the function's Fourier series; far out the asymptotic series.
-
-
-def _from_zero(x: Array, order: int, sign: int) -> Array:
-    """J (sign -1) or I (1) of an order, of x from 0 to 1, by their power series: relative to their
-    size, which the integrals are not."""
-    term = (x / 2) ** order / math.factorial(order)
-    total = term
-    for k in range(1, 10):
-        term = term * (sign * x * x / 4) / (k * (k + order))
-        total = total + term
-    return total
-
-
-@functools.cache
-def scaled_bessel_i(order: int) -> Any:
-    nodes = (np.arange(96) + 0.5) * (_PI / 96)
-    cosines, weights = np.cos(nodes), np.cos(order * nodes) / 96
-
-    def values(a: Array) -> Array:
-        x = np.abs(a)
-        near = np.minimum(x, 60.0)[..., None]
-        value = (np.exp(near * (cosines - 1)) * weights).sum(-1)
-        far = np.maximum(x, 60.0)
-        term, series = np.ones_like(far), np.ones_like(far)
-        for k in range(1, 14):
-            term = term * ((2 * k - 1) ** 2 - 4 * order * order) / (8 * k * far)
-            series = series + term
-        value = np.where(x > 60, series / (math.sqrt(2 * _PI) * np.sqrt(far)), value)
-        if order:
-            close = np.minimum(x, 1.0)
-            value = np.where(x < 1, _from_zero(close, order, 1) * np.exp(-close), value)
-        return np.where(np.isnan(a), a, value * np.sign(a) if order % 2 else value)
-
-    return values
-
-
-_i0e, _i1e = scaled_bessel_i(0), scaled_bessel_i(1)
-
-
-def _bessel_i_values(a: Array, order: int) -> Array:
-    wide = a.astype(np.float64)
-    return (scaled_bessel_i(order)(wide) * np.exp(np.abs(wide))).astype(a.dtype)
+# ---- Bessel functions
 
 
 def _one_less(order: int) -> int:
@@ -523,143 +402,108 @@ def _one_less(order: int) -> int:
     return abs(order - 1)
 
 
-def _hidden_bessel(name: str, values: object, partial: object, doc: str, written: str) -> Op:
-    """Of any order, for derivatives: sums of the neighbouring orders, where nothing cancels."""
+def _hidden(signature: str, partial: object, doc: str, written: str, **more: Any) -> Op:
+    """An op that stands in derivatives only."""
     return pointwise(
-        f"{name}(input: Tensor, order: Any)",
+        signature,
         dtype="float",
-        reference=values,
         partials={"input": partial},
         method=False,
         in_place=False,
         refuses={"complex": "i1_cpu"},
-        samples=lambda make: [(make(2, 3), 1), (make(3), 2)],
         doc=doc,
         written=written,
+        **more,
     )
 
 
-_bessel_i: Op = _hidden_bessel(
-    "_bessel_i",
-    _bessel_i_values,
+def _of_orders(make: Make) -> Samples:
+    return [(make(2, 3), 1), (make(3), 2)]
+
+
+# Of any order: the derivatives are sums of the neighbouring orders, where nothing cancels.
+_bessel_i: Op = _hidden(
+    "_bessel_i(input: Tensor, order: Number)",
     lambda input, order: 0.5 * (_bessel_i(input, _one_less(order)) + _bessel_i(input, order + 1)),
     "The modified Bessel function of a whole order.",
     "iv({order}, {input})",
+    forward=lambda input, order: _bessel_ie(input, order) * exp(abs(input)),
+    samples=_of_orders,
 )
-_bessel_ie: Op = _hidden_bessel(
-    "_bessel_ie",
-    lambda a, order: scaled_bessel_i(order)(a.astype(np.float64)).astype(a.dtype),
+_bessel_ie: Op = _hidden(
+    "_bessel_ie(input: Tensor, order: Number)",
     lambda input, order, out: (
         0.5 * (_bessel_ie(input, _one_less(order)) + _bessel_ie(input, order + 1))
         - input.sgn() * out
     ),
     "`_bessel_i` divided by e ** |input|.",
     "ive({order}, {input})",
+    kernel="bessel_ie",
+    samples=_of_orders,
 )
-i0 = _special(
-    "i0(input: Tensor)",
-    lambda a: _i0e(a) * np.exp(np.abs(a)),
-    {"input": lambda input: i1(input)},
-    "i0_vml_cpu",
+# (i0 + i2) / 2, and the same of the scaled functions.
+_i1_slope: Op = _hidden(
+    "_i1_slope(input: Tensor)",
+    lambda input: 0.75 * i1(input) + 0.25 * _bessel_i(input, 3),
+    "The derivative of i1.",
+    "i1'({input})",
+    kernel="i1_slope",
+    samples=one,
+)
+_i1e_slope: Op = _hidden(
+    "_i1e_slope(input: Tensor)",
+    lambda input, out: 0.75 * i1e(input) + 0.25 * _bessel_ie(input, 3) - input.sgn() * out,
+    "The derivative of i1 divided by e ** |input|.",
+    "i1'({input}) / exp(|{input}|)",
+    kernel="i1e_slope",
+    samples=one,
+)
+
+
+def _bessel(name: str, partial: object, doc: str, **more: Any) -> Op:
+    return _special(f"{name}(input: Tensor)", None, {"input": partial}, doc=doc, **more)
+
+
+i0: Op = _bessel(
+    "i0",
+    lambda input: i1(input),
     "The modified Bessel function of order 0.",
+    refusal="i0_vml_cpu",
     method=True,
     in_place="function",
     where="torch special",
 )
-i0e = _special(
-    "i0e(input: Tensor)",
-    _i0e,
-    {"input": lambda input, out: i1e(input) - input.sgn() * out},
-    "i0e_cpu",
+i0e: Op = _bessel(
+    "i0e",
+    lambda input, out: i1e(input) - input.sgn() * out,
     "i0 divided by e ** |input|.",
+    refusal="i0e_cpu",
     node="SpecialI0EBackward0",
 )
-i1: Op = _special(
-    "i1(input: Tensor)",
-    lambda a: _i1e(a) * np.exp(np.abs(a)),
-    {"input": lambda input: 0.5 * (i0(input) + _bessel_i(input, 2))},
-    "i1_cpu",
+i1: Op = _bessel(
+    "i1",
+    lambda input: _i1_slope(input),
     "The modified Bessel function of order 1.",
+    refusal="i1_cpu",
     node="SpecialI1Backward0",
 )
-
-
-i1e: Op = _special(
-    "i1e(input: Tensor)",
-    _i1e,
-    {"input": lambda input, out: 0.5 * (i0e(input) + _bessel_ie(input, 2)) - input.sgn() * out},
-    "i1e_cpu",
+i1e: Op = _bessel(
+    "i1e",
+    lambda input, out: _i1e_slope(input) - input.sgn() * out,
     "i1 divided by e ** |input|.",
+    refusal="i1e_cpu",
     node="SpecialI1EBackward0",
 )
-
-
-def far_bessel(x: Array, order: int, second: bool = False) -> Array:
-    """The functions of the first or second kind, of x from 25 on, by the asymptotic series."""
-    p, q, term = np.ones_like(x), np.zeros_like(x), np.ones_like(x)
-    for k in range(1, 13):
-        term = term * (4 * order * order - (2 * k - 1) ** 2) / (8 * k * x)
-        if k % 2:
-            q = q + term * (1 if k % 4 == 1 else -1)
-        else:
-            p = p + term * (1 if k % 4 == 0 else -1)
-    phase = x - order * _PI / 2 - _PI / 4
-    sine, cosine = np.sin(phase), np.cos(phase)
-    scale = math.sqrt(2 / _PI) / np.sqrt(x)
-    return np.asarray(scale * (p * sine + q * cosine if second else p * cosine - q * sine))
-
-
-def _bessel_j(order: int) -> Any:
-    def values(a: Array) -> Array:
-        x = np.abs(a)
-        near = np.minimum(x, 40.0)
-        nodes = (np.arange(64) + 0.5) * (_PI / 64)
-        value = np.cos(order * nodes - near[..., None] * np.sin(nodes)).mean(-1)
-        value = np.where(x > 25, far_bessel(np.maximum(x, 25.0), order), value)
-        value = np.where(np.isinf(x), np.nan, value)
-        if order:
-            value = np.where(x < 1, _from_zero(np.minimum(x, 1.0), order, -1), value)
-        return np.where(np.isnan(a), a, value * np.sign(a) if order else value)
-
-    return values
-
-
-for _order in (0, 1):
-    _special(
-        f"bessel_j{_order}(input: Tensor)",
-        _bessel_j(_order),
-        {},
-        f"bessel_j{_order}_cpu",
-        f"The Bessel function of the first kind of order {_order}.",
-        halves=False,
-        traits="unrecorded",
-    )
 
 # ---- the normal distribution
 
 _INV_SQRT_HALF_PI = math.sqrt(2.0 / _PI)
 
 
-def _laplace(x: Array) -> Array:
-    """The term added to x in Laplace's continued fraction, from its tail."""
-    fraction = np.zeros_like(x)
-    for k in range(60, 0, -1):
-        fraction = (k / 2) / (x + fraction)
-    return fraction
-
-
-def _erfcx_values(a: Any) -> Array:
-    near = np.clip(a, -27.0, 5.0)
-    value = np.exp(near * near) * _kernel(erfc, near)
-    far = np.maximum(a, 5.0)
-    value = np.where(a > 5, 1 / (far + _laplace(far)) / math.sqrt(_PI), value)
-    return np.where(a < -26.7, np.inf, np.where(np.isnan(a), a, value))
-
-
 erfcx = _special(
     "erfcx(input: Tensor)",
-    _erfcx_values,
-    {"input": lambda input: _erfcx_slope(input, 1)},
+    None,
+    {"input": lambda input: _erfcx_slope(input)},
     "erfcx_cpu",
     "e ** input**2 * erfc(input).",
     halves=False,
@@ -667,26 +511,29 @@ erfcx = _special(
 )
 
 
-def _erfcx_derivative(a: Array, order: int) -> Array:
-    """By y' = 2 x y - 2 / sqrt(pi), far out by what Laplace's fraction adds to x."""
-    x = a.astype(np.float64)
-    before, value = _erfcx_values(x), 2 * x * _erfcx_values(x) - 2 / math.sqrt(_PI)
-    far, rest = np.maximum(x, 5.0), _laplace(np.maximum(x, 5.0))
-    value = np.where(x > 5, -2 / math.sqrt(_PI) * rest / (far + rest), value)
-    for k in range(1, order):
-        before, value = value, 2 * x * value + 2 * k * before
-    return np.where(np.isposinf(x), 0, value).astype(a.dtype)
+def _slope_of_erfcx(signature: str, partial: object, **more: Any) -> Op:
+    return pointwise(
+        signature,
+        refuses={"complex": "erfcx_cpu"},
+        partials={"input": partial},
+        method=False,
+        in_place=False,
+        doc="A derivative of erfcx.",
+        **more,
+    )
 
 
-_erfcx_slope: Op = pointwise(
-    "_erfcx_slope(input: Tensor, order: Any)",
-    reference=_erfcx_derivative,
-    refuses={"complex": "erfcx_cpu"},
-    partials={"input": lambda input, order: _erfcx_slope(input, order + 1)},
-    method=False,
-    in_place=False,
-    samples=lambda make: [(make(2, 3), 1), (make(3), 2)],
-    doc="A derivative of erfcx.",
+_erfcx_slope: Op = _slope_of_erfcx(
+    "_erfcx_slope(input: Tensor)",
+    lambda input: _erfcx_derivative(input, 2),
+    kernel="erfcx_slope",
+    samples=one,
+)
+_erfcx_derivative: Op = _slope_of_erfcx(
+    "_erfcx_derivative(input: Tensor, order: Number)",
+    lambda input, order: _erfcx_derivative(input, order + 1),
+    kernel="erfcx_derivative",
+    samples=_of_orders,
 )
 
 
@@ -694,16 +541,6 @@ _erfcx_slope: Op = pointwise(
 def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the normal distribution."""
     return (erf(input * math.sqrt(0.5)) + 1) * 0.5
-
-
-def _log_ndtr_values(a: Any) -> Array:
-    x = a * math.sqrt(0.5)
-    low = np.minimum(x, -0.5)
-    return np.where(
-        a < -1,
-        np.log(_erfcx_values(-low) / 2) - low * low,
-        np.log1p(-_kernel(erfc, np.maximum(x, -1.0)) / 2),
-    )
 
 
 def _log_ndtr_slope(input: Tensor) -> Tensor:
@@ -714,32 +551,16 @@ def _log_ndtr_slope(input: Tensor) -> Tensor:
 
 log_ndtr = _special(
     "log_ndtr(input: Tensor)",
-    _log_ndtr_values,
+    None,
     {"input": lambda input: _log_ndtr_slope(input)},
     "log_ndtr_cpu",
     "log(ndtr(input)) without underflow.",
     halves=False,
     node="SpecialLogNdtrBackward0",
 )
-
-
-def _ndtri_values(p: Array) -> Array:
-    """Newton's method on log(ndtr), from the tail's first approximation."""
-    tail = np.clip(np.minimum(p, 1 - p), 1e-320, 0.5)
-    goal = np.log(tail)
-    x = -np.sqrt(np.maximum(-2 * goal - np.log(np.maximum(-4 * _PI * goal, 1.0)), 0.0))
-    for _ in range(12):
-        step = (_log_ndtr_values(x) - goal) * _erfcx_values(-x * math.sqrt(0.5)) / _INV_SQRT_HALF_PI
-        x = x - step
-    x = np.where(p > 0.5, -x, x)
-    x = np.where(p == 0.5, 0.0, x)
-    x = np.where(p == 0, -np.inf, np.where(p == 1, np.inf, x))
-    return np.where((p < 0) | (p > 1) | np.isnan(p), np.nan, x)
-
-
 ndtri = _special(
     "ndtri(input: Tensor)",
-    _ndtri_values,
+    None,
     {"input": lambda out: math.sqrt(2 * _PI) * exp(0.5 * (out * out))},
     "ndtri_cpu",
     "The inverse of ndtr.",
