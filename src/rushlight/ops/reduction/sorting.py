@@ -32,34 +32,16 @@ from ..table.arrays import (
     widened,
 )
 from ..table.kinds import composite, constant, general
-from .extremes import checked_dim, choose, elements_at, selecting, take_entries
+from .extremes import selecting, take_entries
 
+_kernels = _core.kernels
 _wrap = _core.wrap
-
-
-def _order(a: Array, dim: int, descending: bool) -> Array:
-    """The stable order of entries along a dimension, NaN as the largest."""
-    wide = widened(a)
-    if not descending:
-        return np.argsort(wide, dim, kind="stable")
-    # Equal entries keep their order: sort what was turned over, and turn back.
-    turned = np.argsort(np.flip(wide, dim), dim, kind="stable")
-    return np.flip(a.shape[dim] - 1 - turned, dim)
-
-
-def _sort(a: Array, dim: int, descending: bool, stable: bool | None) -> tuple[Array, Array]:
-    if a.dtype.kind == "c":
-        raise RuntimeError(" Sort does not support complex dtypes on CPU")
-    d = dim_in(dim, a.ndim)
-    if a.ndim == 0:
-        return a.copy(), np.zeros((), np.int64)
-    return choose(a, _order(a, d, bool(descending)), d, True)
 
 
 def _sorting(name: str, node: str) -> Op:
     return selecting(
         f"{name}(input: Tensor, dim: int, descending: bool, stable: bool)",
-        _sort,
+        _kernels.sort,
         keepdim=True,
         node=node,
         outputs=named("sort", "values", "indices"),
@@ -116,52 +98,18 @@ def msort(input: Tensor) -> Tensor:
     return _sort_op(input, 0, False, False)[0]
 
 
-def _topk(a: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
-    if a.dtype.kind in "bc":
-        kind = (
-            "topk does not support bool"
-            if a.dtype.kind == "b"
-            else " topk does not support complex"
-        )
-        raise RuntimeError(f"{kind} dtypes on CPU")
-    if not hasattr(k, "__index__"):
-        raise TypeError(f"topk(): argument 'k' (position 1) must be int, not {type(k).__name__}")
-    d = dim_in(dim, a.ndim)
-    size = a.shape[d] if a.ndim else 1
-    if not 0 <= k <= size:
-        raise RuntimeError(
-            f"selected index k out of range. k is {k}; the dimension has {size} entries."
-        )
-    if a.ndim == 0:
-        return a.copy(), np.zeros((), np.int64)
-    first = [slice(None)] * a.ndim
-    first[d] = slice(0, k)
-    return choose(a, _order(a, d, bool(largest))[tuple(first)], d, True)
-
-
 topk: Any = selecting(
     "topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True)",
-    _topk,
+    _kernels.topk,
     keepdim=True,
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, False), (make(), 1)],
     doc="The k largest (or smallest) entries of a dimension in order, and where each was.",
 )
 
 
-def _kthvalue(a: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    if a.dtype.kind in "bc":
-        raise NotImplementedError(f"\"kthvalue_cpu\" not implemented for '{scalar_name(a)}'")
-    d = checked_dim("kthvalue", a, dim)
-    size = a.shape[d] if a.ndim else 1
-    if not 1 <= k <= size:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
-    index = np.take(_order(a, d, False), [k - 1], d) if a.ndim else a
-    return choose(a, index, d, keepdim)
-
-
 kthvalue: Any = selecting(
     "kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False)",
-    _kthvalue,
+    _kernels.kthvalue,
     out="output values must be of same type as input | output indices must be of scalar type Long",
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, True)],
     doc="The k-th smallest entry of a dimension, and where it was.",
@@ -174,29 +122,9 @@ def _refuse_complex(a: Array, kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
 
 
-def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The most frequent entry (the smallest of several), and its last place."""
-    _refuse_complex(a, "mode_cpu")
-    d = checked_dim("mode", a, dim)
-    if a.ndim == 0:
-        return a.copy(), np.zeros((), np.int64)
-    order = np.moveaxis(_order(a, d, False), d, -1)
-    values = elements_at(np.moveaxis(widened(a), d, -1), order, -1)
-    n = values.shape[-1]
-    place = np.arange(n)
-    starts = np.ones(values.shape, bool)
-    starts[..., 1:] = values[..., 1:] != values[..., :-1]
-    length = place - np.maximum.accumulate(np.where(starts, place, 0), -1)
-    at = length.argmax(
-        -1, keepdims=True
-    )  # the end of the first longest run: stable order puts its last place there
-    index = np.moveaxis(elements_at(order, at, -1), -1, d)
-    return choose(a, index, d, keepdim)
-
-
 mode: Any = selecting(
     "mode(input: Tensor, dim: int = -1, keepdim: bool = False)",
-    _mode,
+    _kernels.mode,
     out="expected scalar type '{want.scalar_name}' but got '{got.scalar_name}' for values output | "
     "expected scalar type '{want.scalar_name}' but got '{got.scalar_name}' for indices output",
     samples=lambda make: [(make(3, 5),), (make(3, 5), 0, True)],
