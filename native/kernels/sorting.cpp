@@ -329,7 +329,7 @@ void move_elements(const Lines& lines, const int64_t* places, ptrdiff_t m, const
     const int64_t place = places[j * m + i];
     const char* from = lines.data + place * lines.step + j * lines.next;
     *reinterpret_cast<T*>(to.values + i * to.value_step + j * to.value_next) = *reinterpret_cast<const T*>(from);
-    *reinterpret_cast<int64_t*>(to.indices + i * to.index_step + j * to.index_next) = place;
+    if (to.indices) *reinterpret_cast<int64_t*>(to.indices + i * to.index_step + j * to.index_next) = place;
   };
   if (to.value_step > to.value_next) {  // as the results lie
     for (ptrdiff_t i = 0; i < m; i++)
@@ -401,11 +401,36 @@ ptrdiff_t counted(const Keys<K>& keys, int64_t* places, int64_t* firsts, int64_t
   for (ptrdiff_t k = 0; k < range; k++) {
     if (places[k] < 0) continue;
     firsts[found] = places[k];
-    counts[found] = 0;
     places[k] = found++;
   }
-  for (ptrdiff_t i = 0; i < keys.n; i++) counts[inverse[i] = places[keys[i]]]++;
+  if (counts) std::fill_n(counts, found, 0);
+  for (ptrdiff_t i = 0; i < keys.n && (counts || inverse); i++) {
+    const int64_t number = places[keys[i]];
+    if (counts) counts[number]++;
+    if (inverse) inverse[i] = number;
+  }
   return found;
+}
+
+}  // namespace
+
+namespace {
+
+// The runs of n rows: place(i) is that of number i, begins(i) whether it is unlike the one before.
+template <class Place, class Begins>
+ptrdiff_t runs(ptrdiff_t n, const Place& place, const Begins& begins, int64_t* firsts, int64_t* counts, int64_t* inverse) {
+  ptrdiff_t found = -1;
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const int64_t at = place(i);
+    const bool first = i == 0 || begins(i);
+    found += first;
+    firsts[found] = first ? at : firsts[found];
+    if (counts) counts[found] = i;
+    if (inverse) inverse[at] = found;
+  }
+  for (ptrdiff_t k = found; counts && k > 0; k--) counts[k] -= counts[k - 1];
+  if (counts && n) counts[0]++;
+  return found + 1;
 }
 
 }  // namespace
@@ -416,40 +441,45 @@ ptrdiff_t distinct(DType dtype, const char* data, ptrdiff_t n, ptrdiff_t width, 
     const Room<K> keys(n * width);
     if (!keys.at) return -1;
     loader(dtype, zero)(data, item_size(dtype), n * width, 0, keys.at);
-    const Room<int64_t> order(2 * n + 1);
-    if (!order.at) return -1;
-    std::iota(order.at, order.at + n, int64_t{0});
     const bool nan = has_nan(dtype);
-    if (in_order && width == 1) {
-      const Keys<K> all(keys.at, n);
-      if (!nan && all.range < static_cast<uint64_t>(2 * n)) return counted(all, order.at, firsts, counts, inverse);
-      const Lines line{data, n, item_size(dtype), 1, 0};
-      if (!choose(dtype, Choice::First, n, false, line, order.at)) return -1;
-    } else if (in_order) {
-      std::sort(order.at, order.at + n, [&](int64_t a, int64_t b) {
-        const K *x = keys.at + a * width, *y = keys.at + b * width;
+    const K* all = keys.at;
+    if (width == 1 && !in_order) {
+      const auto begins = [&](ptrdiff_t i) { return all[i] != all[i - 1] || (nan && all[i] == kNan<K>); };
+      return runs(n, [](ptrdiff_t i) { return i; }, begins, firsts, counts, inverse);
+    }
+    const Room<Wide> room(2 * n + 1);
+    if (!room.at) return -1;
+    if (width == 1) {
+      const Keys<K> read(all, n);
+      if (!nan && read.range < static_cast<uint64_t>(2 * n))
+        return counted(read, reinterpret_cast<int64_t*>(room.at), firsts, counts, inverse);
+      const auto of_sorted = [&]<class P>(P* free) {
+        const P* order = sorted(read, free);
+        const uint64_t last = static_cast<typename Keys<K>::Bits>(kNan<K>) - static_cast<typename Keys<K>::Bits>(read.least);
+        const auto begins = [&](ptrdiff_t i) {
+          const uint64_t key = key_in(order[i]);
+          return key != key_in(order[i - 1]) || (nan && key == last);
+        };
+        return runs(n, [&](ptrdiff_t i) { return place_in(order[i]); }, begins, firsts, counts, inverse);
+      };
+      return read.narrow() ? of_sorted(reinterpret_cast<Narrow*>(room.at)) : of_sorted(room.at);
+    }
+    int64_t* order = reinterpret_cast<int64_t*>(room.at);
+    std::iota(order, order + n, int64_t{0});
+    if (in_order) {
+      std::sort(order, order + n, [&](int64_t a, int64_t b) {
+        const K *x = all + a * width, *y = all + b * width;
         const auto [p, q] = std::mismatch(x, x + width, y);
         return p == x + width ? a < b : *p < *q;
       });
     }
-    const auto differ = [&](int64_t a, int64_t b) {
-      const K *x = keys.at + a * width, *y = keys.at + b * width;
-      for (ptrdiff_t i = 0; i < width; i++) {
-        if (x[i] != y[i] || (nan && x[i] == kNan<K>)) return true;
-      }
-      return false;
+    const auto begins = [&](ptrdiff_t i) {
+      const K *x = all + order[i] * width, *y = all + order[i - 1] * width;
+      bool differ = false;
+      for (ptrdiff_t k = 0; k < width; k++) differ |= x[k] != y[k] || (nan && x[k] == kNan<K>);
+      return differ;
     };
-    ptrdiff_t found = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
-      const int64_t at = order.at[i];
-      if (i == 0 || differ(at, order.at[i - 1])) {
-        firsts[found] = at;
-        counts[found++] = 0;
-      }
-      counts[found - 1]++;
-      inverse[at] = found - 1;
-    }
-    return found;
+    return runs(n, [&](ptrdiff_t i) { return order[i]; }, begins, firsts, counts, inverse);
   });
 }
 
@@ -458,17 +488,18 @@ ptrdiff_t distinct(DType dtype, const char* data, ptrdiff_t n, ptrdiff_t width, 
 namespace {
 
 // For each key how many of the n sorted ones are smaller, or (after) not larger: several side by side, as each step waits for memory.
-template <class K>
-void search_block(const K* row, ptrdiff_t n, const K* keys, ptrdiff_t count, bool after, ptrdiff_t* at) {
+template <bool kAfter, class K>
+void search_block(const K* row, ptrdiff_t n, const K* keys, ptrdiff_t count, ptrdiff_t* at) {
+  // All bits where a[i] comes before the key: no branch, as none could be foreseen.
+  const auto before = [](K a, K b) { return -static_cast<ptrdiff_t>(kAfter ? a <= b : a < b); };
   for (ptrdiff_t i = 0; i < count; i++) at[i] = 0;
   if (n == 0) return;
-  const auto smaller = [after](K a, K b) { return after ? a <= b : a < b; };
   for (ptrdiff_t left = n; left > 1;) {
     const ptrdiff_t half = left / 2;
-    for (ptrdiff_t i = 0; i < count; i++) at[i] += smaller(row[at[i] + half - 1], keys[i]) ? half : 0;
+    for (ptrdiff_t i = 0; i < count; i++) at[i] += half & before(row[at[i] + half - 1], keys[i]);
     left -= half;
   }
-  for (ptrdiff_t i = 0; i < count; i++) at[i] += smaller(row[at[i]], keys[i]);
+  for (ptrdiff_t i = 0; i < count; i++) at[i] -= before(row[at[i]], keys[i]);
 }
 
 constexpr ptrdiff_t kSideBySide = 64;
@@ -500,7 +531,7 @@ bool search(DType dtype, const char* row, const int64_t* sorter, ptrdiff_t n, co
     }
     each_block<K>(dtype, values, count, [&](ptrdiff_t first, ptrdiff_t m, const K* wanted) {
       ptrdiff_t at[kSideBySide];
-      search_block(keys.at, n, wanted, m, after, at);
+      (after ? search_block<true, K> : search_block<false, K>)(keys.at, n, wanted, m, at);
       if (narrow) std::transform(at, at + m, reinterpret_cast<int32_t*>(out) + first, [](ptrdiff_t i) { return static_cast<int32_t>(i); });
       else std::copy_n(at, m, reinterpret_cast<int64_t*>(out) + first);
     });
@@ -533,7 +564,7 @@ bool among(DType dtype, const char* row, ptrdiff_t n, const char* values, ptrdif
     std::sort(keys.at, keys.at + n);
     each_block<K>(dtype, values, count, [&](ptrdiff_t first, ptrdiff_t m, const K* wanted) {
       ptrdiff_t at[kSideBySide];
-      search_block(keys.at, n, wanted, m, false, at);
+      search_block<false>(keys.at, n, wanted, m, at);
       for (ptrdiff_t i = 0; i < m; i++) out[first + i] = (at[i] < n && keys.at[at[i]] == wanted[i]) != invert;
     });
     return true;

@@ -24,7 +24,7 @@ constexpr ptrdiff_t kLongestLine = 0xffffffff;
 
 // places: of each line what was chosen, `k` for First and one else. Equal elements keep their order, also where it descends.
 bool choose(DType dtype, Choice choice, ptrdiff_t k, bool descending, const Lines& lines, int64_t* places);
-// Moves what stands at `m` places of each line. Steps of the results as those of the lines.
+// Moves what stands at `m` places of each line, and the places, where `indices` is not null. Steps of the results as those of the lines.
 struct Moved {
   char *values, *indices;
   ptrdiff_t value_step, value_next, index_step, index_next;
@@ -32,7 +32,7 @@ struct Moved {
 void move_chosen(DType dtype, const Lines& lines, const int64_t* places, ptrdiff_t m, const Moved& to);
 
 // Of n rows of `width` adjacent elements the distinct ones, in order or as they come: `firsts` has the row of each, `counts` how many
-// there are, `inverse` (of n) the number of each row. A row with a NaN is like no other. Returns their number.
+// there are, `inverse` (of n) the number of each row; both may be null. A row with a NaN is like no other. Returns their number.
 ptrdiff_t distinct(DType dtype, const char* data, ptrdiff_t n, ptrdiff_t width, bool in_order, int64_t* firsts, int64_t* counts,
                    int64_t* inverse);
 

@@ -6,7 +6,6 @@ each came from.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..layout.shape import reshape, unsqueeze
 from ..table.arrays import (
     Array,
     anywhere,
+    as_type,
     check_tensor,
     common_type,
     dim_in,
@@ -29,7 +29,6 @@ from ..table.arrays import (
     refuse,
     scalar_name,
     warn_once,
-    widened,
 )
 from ..table.kinds import composite, constant, general
 from .extremes import selecting, take_entries
@@ -115,11 +114,6 @@ kthvalue: Any = selecting(
     doc="The k-th smallest entry of a dimension, and where it was.",
     batch="picked",
 )
-
-
-def _refuse_complex(a: Array, kernel: str) -> None:
-    if a.dtype.kind == "c":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
 
 
 mode: Any = selecting(
@@ -265,7 +259,8 @@ def _search(
                 "while right was True"
             )
         right = side == "right"
-    refuse("searchsorted_out_cpu", np.empty(0, common_type(bounds, values)), "bc")
+    kind = common_type(bounds, values)
+    refuse("searchsorted_out_cpu", np.empty(0, kind), "bc")
     if values.ndim == 0 and bounds.ndim != 1:
         raise RuntimeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
@@ -297,15 +292,8 @@ def _search(
         if sorter.size and not 0 <= sorter.min() <= sorter.max() < bounds.shape[-1]:
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         bounds = np.take_along_axis(bounds, sorter, -1)
-    kind: Any = "right" if right else "left"
-    dtype = np.int32 if int32 else np.int64
-    wide, wanted = widened(bounds), widened(values)
-    if bounds.ndim == 1:
-        return np.asarray(np.searchsorted(wide, wanted, kind), dtype)
-    result = np.empty(values.shape, dtype)
-    for at in np.ndindex(bounds.shape[:-1]):
-        result[at] = np.searchsorted(wide[at], wanted[at], kind)
-    return result
+    bounds, values = (np.asarray(as_type(a, kind, copy=False), order="C") for a in (bounds, values))
+    return _kernels.searchsorted(bounds, values, right, None, int32)
 
 
 def _warn_of_copies(**arrays: Array | None) -> None:
@@ -324,6 +312,7 @@ _searchsorted: Op = constant(
     "_searchsorted(sorted_sequence: Tensor, input: Tensor, right: bool, side: str, "
     "out_int32: bool, sorter: Tensor | None = None)",
     _search,
+    native=_kernels.searchsorted,
     method=False,
     kernel_name="searchsorted_out_cpu",
     doc="Where values would be inserted to keep a sequence sorted.",
@@ -395,44 +384,6 @@ def bucketize(
 # ---- distinct values
 
 
-def _distinct(a: Array, dim: Any, consecutive: bool) -> tuple[Array, Array, Array]:
-    """(values, where each element went, how many of each)."""
-    _refuse_complex(a, "unique")
-    shape = a.shape
-    if dim is None:
-        rows: Array = widened(a).reshape(-1)
-    else:
-        d = dim_in(dim, a.ndim)
-        if 0 in shape[:d] + shape[d + 1 :]:
-            raise RuntimeError(
-                "There are 0 sized dimensions, and they aren't selected, so unique cannot be "
-                f"applied. The shape is {listed(shape)}, dim {dim}."
-            )
-        rest = math.prod(shape[:d] + shape[d + 1 :])
-        rows = np.moveaxis(widened(a), d, 0).reshape(shape[d], rest)
-    n = rows.shape[0]
-    if consecutive:
-        order = np.arange(n)
-    elif rows.ndim == 1:
-        order = np.argsort(rows, kind="stable")
-    else:
-        order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(n)
-    ordered = rows[order]
-    new = np.ones(n, bool)
-    if n:
-        differs = ordered[1:] != ordered[:-1]
-        new[1:] = differs if rows.ndim == 1 else differs.any(1)
-    starts = np.flatnonzero(new)
-    inverse = np.empty(n, np.int64)
-    inverse[order] = np.cumsum(new) - 1
-    counts = np.diff(np.append(starts, n)).astype(np.int64)
-    chosen = order[starts]
-    if dim is None:
-        return a.reshape(-1)[chosen], inverse.reshape(shape), counts
-    taken = np.ascontiguousarray(np.moveaxis(a, d, 0)[chosen])
-    return np.moveaxis(taken, 0, d), inverse, counts
-
-
 def _no_gradient(name: str) -> Any:
     def rule(g: Tensor) -> Any:
         raise NotImplementedError(
@@ -446,8 +397,8 @@ def _no_gradient(name: str) -> Any:
 
 def _distinct_op(name: str, torch_name: str, node: str) -> Op:
     return general(
-        f"{name}(input: Tensor, dim: int, consecutive: bool)",
-        _distinct,
+        f"{name}(input: Tensor, dim: int, consecutive: bool, inverse: bool, counts: bool)",
+        _kernels.distinct,
         vjp={"input": _no_gradient(torch_name)},
         node=node,
         first_only=True,
@@ -455,7 +406,7 @@ def _distinct_op(name: str, torch_name: str, node: str) -> Op:
         out=False,
         kernel_name="unique",
         by_values=torch_name,
-        doc="Distinct elements or slices, where each went, and how many of each there are.",
+        doc="Distinct elements or slices; where each went, and how many there are, where asked for.",
     )
 
 
@@ -484,7 +435,8 @@ def unique(
 ) -> Any:
     """The distinct elements (or slices along dim) in order."""
     op = _unique_all if dim is None else _unique_dim
-    return _wanted(op(input, dim, False), return_inverse, return_counts)
+    found = op(input, dim, False, return_inverse, return_counts)
+    return _wanted(found, return_inverse, return_counts)
 
 
 @composite(
@@ -495,7 +447,8 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements (or slices along dim) without repeats of the one before."""
-    return _wanted(_unique_runs(input, dim, True), return_inverse, return_counts)
+    found = _unique_runs(input, dim, True, return_inverse, return_counts)
+    return _wanted(found, return_inverse, return_counts)
 
 
 @composite(
@@ -525,7 +478,7 @@ def isin(
 
 _isin: Op = constant(
     "_isin(elements: Tensor, test_elements: Tensor, invert: bool)",
-    lambda a, b, invert: np.asarray(np.isin(widened(a), widened(b), invert=bool(invert))),
+    _kernels.isin,
     method=False,
     out=False,
     kernel_name="isin_default_cpu",

@@ -12,7 +12,7 @@ from ...._core import Tensor, kernels
 from ...._devices.launch import Tensors, code, computed, empty, rows, start
 from ...._devices.there import numbers_of, there
 from ...indexing.there.indexing import index_get
-from .. import scans, sorting
+from .. import scans
 
 _N = numbers_of("scans.cl")
 _SPAN = 512  # elements of a part of a long row
@@ -218,7 +218,7 @@ def _sorted_row(a: Tensor) -> Tensor:
     return _sorted_part(_flat(a), 0, False, 0, a.numel())[0]
 
 
-@there(sorting._searchsorted, takes="int float same, sorter: real")
+@there(_core.kernels.searchsorted, takes="int float same, sorter: real")
 def search_sorted(
     bounds: Tensor, values: Tensor, right: bool, side: str | None, int32: bool, sorter: Any = None
 ) -> Tensor:
@@ -241,7 +241,7 @@ def search_sorted(
     return out
 
 
-@there(sorting._isin, takes="real same")
+@there(_core.kernels.isin, takes="real same")
 def is_in(elements: Tensor, among: Tensor, invert: bool) -> Tensor:
     if not among.numel():
         return NotImplemented
@@ -252,7 +252,7 @@ def is_in(elements: Tensor, among: Tensor, invert: bool) -> Tensor:
     return out
 
 
-@there(scans.bincount, takes="int, weights: real")
+@there(_core.kernels.bincount, takes="int, weights: real")
 def bincount(a: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     if weights is not None or a.dim() != 1 or type(minlength) is not int:
         return NotImplemented
@@ -287,9 +287,12 @@ def _order_of_slices(x: Tensor, consecutive: bool) -> Tensor:
     return order
 
 
-@there(sorting._unique_all, sorting._unique_dim, sorting._unique_runs, takes="real")
-def distinct(a: Tensor, dim: int | None, consecutive: bool) -> Tensors:
-    """(distinct elements or slices, the number of each one's, how many there are of each)."""
+@there(_core.kernels.distinct, takes="real")
+def distinct(
+    a: Tensor, dim: int | None, consecutive: bool, numbered: bool = True, counted: bool = True
+) -> Tensors:
+    """(distinct elements or slices, the number of each one's, how many there are of each), all
+    three whether asked for or not."""
     d = 0 if dim is None else _dimension(dim, a) if a.dim() else None
     if d is None:
         return NotImplemented
