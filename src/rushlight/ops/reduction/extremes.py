@@ -160,35 +160,9 @@ def elements_at(a: Array, index: Array, dim: int) -> Array:
     return np.take_along_axis(a, index, dim) if found is NotImplemented else found
 
 
-def _taken(a: Array, index: Array, dim: int, keepdim: bool) -> Array:
-    if a.ndim == 0:
-        return a.copy()
-    if keepdim:
-        return elements_at(a, index, dim)
-    return elements_at(a, np.expand_dims(index, dim), dim).squeeze(dim)
-
-
-def _put(g: Array, index: Array, shape: Sequence[int], dim: int, keepdim: bool, add: bool) -> Array:
-    if not shape:
-        return g.copy()
-    if not keepdim:
-        g, index = np.expand_dims(g, dim), np.expand_dims(index, dim)
-    wide = widened(g) if add else g
-    result = np.zeros(shape, wide.dtype)
-    write = _kernels.scatter_add if add else _kernels.scatter_set
-    if write(result, dim, index, wide) is NotImplemented:
-        where: list[Any] = list(np.indices(index.shape, sparse=True))
-        where[dim] = index
-        if add:
-            np.add.at(result, tuple(where), wide)
-        else:
-            result[tuple(where)] = wide
-    return rounded(result, g)
-
-
 take_entries: Op = linear(
     "_take_along(input: Tensor, index: Tensor, dim: int, keepdim: bool, add: bool)",
-    lambda a, index, dim, keepdim, add: _taken(a, index, dim, keepdim),
+    _kernels.take_along,
     transpose={
         "input": lambda g, index, input_shape, dim, keepdim, add: _put_along(
             g, index, input_shape, dim, keepdim, add
@@ -201,7 +175,7 @@ take_entries: Op = linear(
 )
 _put_along: Op = linear(
     "_put_along(input: Tensor, index: Tensor, shape: Any, dim: int, keepdim: bool, add: bool)",
-    _put,
+    _kernels.put_along,
     transpose={
         "input": lambda g, index, dim, keepdim, add: take_entries(g, index, dim, keepdim, add)
     },
@@ -420,40 +394,18 @@ argmin = _arg_function("argmin", False)
 # ---- medians
 
 
-def _median_index(a: Array, dim: int, skip_nan: bool) -> Array:
-    """The place of the lower median along a dimension, of size 1 there."""
-    order = np.argsort(widened(a), dim, kind="stable")  # NaN last
-    size = a.shape[dim]
-    if a.dtype.kind in "bui":
-        at = np.full([1 if i == dim else n for i, n in enumerate(a.shape)], (size - 1) // 2)
-        return elements_at(order, at, dim)
-    nan = np.isnan(widened(a))
-    valid = size - nan.sum(dim, keepdims=True)
-    if skip_nan:
-        at = np.maximum(valid - 1, 0) // 2
-        return elements_at(order, at, dim)
-    found = elements_at(order, np.full_like(valid, (size - 1) // 2), dim)
-    return np.where(valid < size, nan.argmax(dim, keepdims=True), found)
-
-
-def _medians(name: str, skip_nan: bool) -> Any:
-    def refuse(a: Array, kernel: str) -> None:
-        if a.dtype.kind in "bc":
-            raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
-
-    def whole(a: Array) -> Array:
-        refuse(a, "median_cpu")
-        if a.size == 0:  # NaN, or what torch makes of it as an integer
-            wide = a.dtype.kind == "i" and a.dtype.itemsize >= 4
-            return np.array(
-                np.iinfo(a.dtype).min if wide else 0 if a.dtype.kind in "iu" else np.nan, a.dtype
-            )
-        flat = a.reshape(-1)
-        return flat[_median_index(flat, 0, skip_nan)[0]]
+def _medians(name: str) -> Any:
+    def of_nothing(a: Array) -> Array:
+        """NaN, or what torch makes of it as an integer."""
+        wide = a.dtype.kind == "i" and a.dtype.itemsize >= 4
+        return np.array(
+            np.iinfo(a.dtype).min if wide else 0 if a.dtype.kind in "iu" else np.nan, a.dtype
+        )
 
     of_all = general(
         f"_{name}_all(input: Tensor)",
-        whole,
+        of_nothing,
+        native=getattr(_kernels, f"{name}_of_all"),
         batch=lambda input: of_dim(input.reshape(-1), 0)[0],
         vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
         node=f"{name.capitalize()}Backward0",
@@ -463,15 +415,9 @@ def _medians(name: str, skip_nan: bool) -> Any:
         doc="The lower median of all elements.",
     )
 
-    def along(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-        refuse(a, "median_out")
-        d = checked_dim(name, a, dim)
-        index = _median_index(a, d, skip_nan) if a.ndim else a
-        return choose(a, index, d, keepdim)
-
     of_dim = selecting(
         f"_{name}_dim(input: Tensor, dim: int, keepdim: bool = False)",
-        along,
+        getattr(_kernels, name),
         batch="picked",
         node=f"{name.capitalize()}Backward1",
         method=False,
@@ -482,7 +428,7 @@ def _medians(name: str, skip_nan: bool) -> Any:
     @composite(
         name=name,
         doc="The lower median of all elements, or along a dimension with its index"
-        + (", NaN left out." if skip_nan else "."),
+        + (", NaN left out." if name == "nanmedian" else "."),
         samples=lambda make: [(make(2, 3),), (make(3, 4), 1)],
         overloads=(
             "(input)",
@@ -500,5 +446,5 @@ def _medians(name: str, skip_nan: bool) -> Any:
     return function
 
 
-median = _medians("median", False)
-nanmedian = _medians("nanmedian", True)
+median = _medians("median")
+nanmedian = _medians("nanmedian")

@@ -396,6 +396,7 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
 histc: Op = constant(
     "histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0)",
     _histogram,
+    native=_kernels.histc,
     samples=lambda make: [(make(20), 4), (make(3, 4), 5, -1, 1)],
     doc="How many elements fall in each of `bins` equal intervals from min to max.",
 )
@@ -431,6 +432,7 @@ def _no_gradient(g: Tensor) -> Any:
 bincount: Op = general(
     "bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0)",
     _bincount,
+    native=_kernels.bincount,
     vjp={"weights": _no_gradient},
     node="NotImplemented",
     out=False,

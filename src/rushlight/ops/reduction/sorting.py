@@ -6,7 +6,6 @@ each came from.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..layout.shape import reshape, unsqueeze
 from ..table.arrays import (
     Array,
     anywhere,
+    as_type,
     check_tensor,
     common_type,
     dim_in,
@@ -29,37 +29,18 @@ from ..table.arrays import (
     refuse,
     scalar_name,
     warn_once,
-    widened,
 )
 from ..table.kinds import composite, constant, general
-from .extremes import checked_dim, choose, elements_at, selecting, take_entries
+from .extremes import selecting, take_entries
 
+_kernels = _core.kernels
 _wrap = _core.wrap
-
-
-def _order(a: Array, dim: int, descending: bool) -> Array:
-    """The stable order of entries along a dimension, NaN as the largest."""
-    wide = widened(a)
-    if not descending:
-        return np.argsort(wide, dim, kind="stable")
-    # Equal entries keep their order: sort what was turned over, and turn back.
-    turned = np.argsort(np.flip(wide, dim), dim, kind="stable")
-    return np.flip(a.shape[dim] - 1 - turned, dim)
-
-
-def _sort(a: Array, dim: int, descending: bool, stable: bool | None) -> tuple[Array, Array]:
-    if a.dtype.kind == "c":
-        raise RuntimeError(" Sort does not support complex dtypes on CPU")
-    d = dim_in(dim, a.ndim)
-    if a.ndim == 0:
-        return a.copy(), np.zeros((), np.int64)
-    return choose(a, _order(a, d, bool(descending)), d, True)
 
 
 def _sorting(name: str, node: str) -> Op:
     return selecting(
         f"{name}(input: Tensor, dim: int, descending: bool, stable: bool)",
-        _sort,
+        _kernels.sort,
         keepdim=True,
         node=node,
         outputs=named("sort", "values", "indices"),
@@ -116,52 +97,18 @@ def msort(input: Tensor) -> Tensor:
     return _sort_op(input, 0, False, False)[0]
 
 
-def _topk(a: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
-    if a.dtype.kind in "bc":
-        kind = (
-            "topk does not support bool"
-            if a.dtype.kind == "b"
-            else " topk does not support complex"
-        )
-        raise RuntimeError(f"{kind} dtypes on CPU")
-    if not hasattr(k, "__index__"):
-        raise TypeError(f"topk(): argument 'k' (position 1) must be int, not {type(k).__name__}")
-    d = dim_in(dim, a.ndim)
-    size = a.shape[d] if a.ndim else 1
-    if not 0 <= k <= size:
-        raise RuntimeError(
-            f"selected index k out of range. k is {k}; the dimension has {size} entries."
-        )
-    if a.ndim == 0:
-        return a.copy(), np.zeros((), np.int64)
-    first = [slice(None)] * a.ndim
-    first[d] = slice(0, k)
-    return choose(a, _order(a, d, bool(largest))[tuple(first)], d, True)
-
-
 topk: Any = selecting(
     "topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True)",
-    _topk,
+    _kernels.topk,
     keepdim=True,
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, False), (make(), 1)],
     doc="The k largest (or smallest) entries of a dimension in order, and where each was.",
 )
 
 
-def _kthvalue(a: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    if a.dtype.kind in "bc":
-        raise NotImplementedError(f"\"kthvalue_cpu\" not implemented for '{scalar_name(a)}'")
-    d = checked_dim("kthvalue", a, dim)
-    size = a.shape[d] if a.ndim else 1
-    if not 1 <= k <= size:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
-    index = np.take(_order(a, d, False), [k - 1], d) if a.ndim else a
-    return choose(a, index, d, keepdim)
-
-
 kthvalue: Any = selecting(
     "kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False)",
-    _kthvalue,
+    _kernels.kthvalue,
     out="output values must be of same type as input | output indices must be of scalar type Long",
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, True)],
     doc="The k-th smallest entry of a dimension, and where it was.",
@@ -169,34 +116,9 @@ kthvalue: Any = selecting(
 )
 
 
-def _refuse_complex(a: Array, kernel: str) -> None:
-    if a.dtype.kind == "c":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
-
-
-def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The most frequent entry (the smallest of several), and its last place."""
-    _refuse_complex(a, "mode_cpu")
-    d = checked_dim("mode", a, dim)
-    if a.ndim == 0:
-        return a.copy(), np.zeros((), np.int64)
-    order = np.moveaxis(_order(a, d, False), d, -1)
-    values = elements_at(np.moveaxis(widened(a), d, -1), order, -1)
-    n = values.shape[-1]
-    place = np.arange(n)
-    starts = np.ones(values.shape, bool)
-    starts[..., 1:] = values[..., 1:] != values[..., :-1]
-    length = place - np.maximum.accumulate(np.where(starts, place, 0), -1)
-    at = length.argmax(
-        -1, keepdims=True
-    )  # the end of the first longest run: stable order puts its last place there
-    index = np.moveaxis(elements_at(order, at, -1), -1, d)
-    return choose(a, index, d, keepdim)
-
-
 mode: Any = selecting(
     "mode(input: Tensor, dim: int = -1, keepdim: bool = False)",
-    _mode,
+    _kernels.mode,
     out="expected scalar type '{want.scalar_name}' but got '{got.scalar_name}' for values output | "
     "expected scalar type '{want.scalar_name}' but got '{got.scalar_name}' for indices output",
     samples=lambda make: [(make(3, 5),), (make(3, 5), 0, True)],
@@ -337,7 +259,8 @@ def _search(
                 "while right was True"
             )
         right = side == "right"
-    refuse("searchsorted_out_cpu", np.empty(0, common_type(bounds, values)), "bc")
+    kind = common_type(bounds, values)
+    refuse("searchsorted_out_cpu", np.empty(0, kind), "bc")
     if values.ndim == 0 and bounds.ndim != 1:
         raise RuntimeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
@@ -369,15 +292,8 @@ def _search(
         if sorter.size and not 0 <= sorter.min() <= sorter.max() < bounds.shape[-1]:
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         bounds = np.take_along_axis(bounds, sorter, -1)
-    kind: Any = "right" if right else "left"
-    dtype = np.int32 if int32 else np.int64
-    wide, wanted = widened(bounds), widened(values)
-    if bounds.ndim == 1:
-        return np.asarray(np.searchsorted(wide, wanted, kind), dtype)
-    result = np.empty(values.shape, dtype)
-    for at in np.ndindex(bounds.shape[:-1]):
-        result[at] = np.searchsorted(wide[at], wanted[at], kind)
-    return result
+    bounds, values = (np.asarray(as_type(a, kind, copy=False), order="C") for a in (bounds, values))
+    return _kernels.searchsorted(bounds, values, right, None, int32)
 
 
 def _warn_of_copies(**arrays: Array | None) -> None:
@@ -396,6 +312,7 @@ _searchsorted: Op = constant(
     "_searchsorted(sorted_sequence: Tensor, input: Tensor, right: bool, side: str, "
     "out_int32: bool, sorter: Tensor | None = None)",
     _search,
+    native=_kernels.searchsorted,
     method=False,
     kernel_name="searchsorted_out_cpu",
     doc="Where values would be inserted to keep a sequence sorted.",
@@ -467,44 +384,6 @@ def bucketize(
 # ---- distinct values
 
 
-def _distinct(a: Array, dim: Any, consecutive: bool) -> tuple[Array, Array, Array]:
-    """(values, where each element went, how many of each)."""
-    _refuse_complex(a, "unique")
-    shape = a.shape
-    if dim is None:
-        rows: Array = widened(a).reshape(-1)
-    else:
-        d = dim_in(dim, a.ndim)
-        if 0 in shape[:d] + shape[d + 1 :]:
-            raise RuntimeError(
-                "There are 0 sized dimensions, and they aren't selected, so unique cannot be "
-                f"applied. The shape is {listed(shape)}, dim {dim}."
-            )
-        rest = math.prod(shape[:d] + shape[d + 1 :])
-        rows = np.moveaxis(widened(a), d, 0).reshape(shape[d], rest)
-    n = rows.shape[0]
-    if consecutive:
-        order = np.arange(n)
-    elif rows.ndim == 1:
-        order = np.argsort(rows, kind="stable")
-    else:
-        order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(n)
-    ordered = rows[order]
-    new = np.ones(n, bool)
-    if n:
-        differs = ordered[1:] != ordered[:-1]
-        new[1:] = differs if rows.ndim == 1 else differs.any(1)
-    starts = np.flatnonzero(new)
-    inverse = np.empty(n, np.int64)
-    inverse[order] = np.cumsum(new) - 1
-    counts = np.diff(np.append(starts, n)).astype(np.int64)
-    chosen = order[starts]
-    if dim is None:
-        return a.reshape(-1)[chosen], inverse.reshape(shape), counts
-    taken = np.ascontiguousarray(np.moveaxis(a, d, 0)[chosen])
-    return np.moveaxis(taken, 0, d), inverse, counts
-
-
 def _no_gradient(name: str) -> Any:
     def rule(g: Tensor) -> Any:
         raise NotImplementedError(
@@ -518,8 +397,8 @@ def _no_gradient(name: str) -> Any:
 
 def _distinct_op(name: str, torch_name: str, node: str) -> Op:
     return general(
-        f"{name}(input: Tensor, dim: int, consecutive: bool)",
-        _distinct,
+        f"{name}(input: Tensor, dim: int, consecutive: bool, inverse: bool, counts: bool)",
+        _kernels.distinct,
         vjp={"input": _no_gradient(torch_name)},
         node=node,
         first_only=True,
@@ -527,7 +406,7 @@ def _distinct_op(name: str, torch_name: str, node: str) -> Op:
         out=False,
         kernel_name="unique",
         by_values=torch_name,
-        doc="Distinct elements or slices, where each went, and how many of each there are.",
+        doc="Distinct elements or slices; where each went, and how many there are, where asked for.",
     )
 
 
@@ -556,7 +435,8 @@ def unique(
 ) -> Any:
     """The distinct elements (or slices along dim) in order."""
     op = _unique_all if dim is None else _unique_dim
-    return _wanted(op(input, dim, False), return_inverse, return_counts)
+    found = op(input, dim, False, return_inverse, return_counts)
+    return _wanted(found, return_inverse, return_counts)
 
 
 @composite(
@@ -567,7 +447,8 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements (or slices along dim) without repeats of the one before."""
-    return _wanted(_unique_runs(input, dim, True), return_inverse, return_counts)
+    found = _unique_runs(input, dim, True, return_inverse, return_counts)
+    return _wanted(found, return_inverse, return_counts)
 
 
 @composite(
@@ -597,7 +478,7 @@ def isin(
 
 _isin: Op = constant(
     "_isin(elements: Tensor, test_elements: Tensor, invert: bool)",
-    lambda a, b, invert: np.asarray(np.isin(widened(a), widened(b), invert=bool(invert))),
+    _kernels.isin,
     method=False,
     out=False,
     kernel_name="isin_default_cpu",

@@ -6,11 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.errors import warn
-from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
 from ..elementwise.complex_numbers import complex, imag, real
@@ -18,7 +15,7 @@ from ..layout.joining import cat
 from ..making.creation import linspace
 from ..making.factory import room_for
 from ..matrix.products import matmul
-from ..table.arrays import Array, anywhere, dims_in, elements, listed
+from ..table.arrays import anywhere, dims_in, listed
 from ..table.kinds import composite
 from ..table.signature import Tensor
 
@@ -209,7 +206,7 @@ _histogram_result = named("histogram", "hist", "bin_edges")
 _histogramdd_result = named("histogramdd", "hist", "bin_edges", out=False)
 
 
-def _edges(x: Tensor, column: Array, bins: Any, low_high: Any, dim: int) -> Tensor:
+def _edges(x: Tensor, column: Tensor, bins: Any, low_high: Any, dim: int) -> Tensor:
     """The edges of the bins of one dimension: as given, or at equal distances."""
     if isinstance(bins, _core.Tensor):
         if bins.dtype is not x.dtype:
@@ -238,7 +235,8 @@ def _edges(x: Tensor, column: Array, bins: Any, low_high: Any, dim: int) -> Tens
     if low_high is not None:
         low, high = low_high
     else:
-        low, high = (float(column.min()), float(column.max())) if column.size else (0.0, 1.0)
+        found = column.aminmax() if column.numel() else (0.0, 1.0)
+        low, high = (float(end) for end in found)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(
             f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite"
@@ -278,27 +276,17 @@ def _counted(
             f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} "
             f"elements, but got {len(limits)}"
         )
-    rows = elements(x).reshape(math.prod(x.shape[:-1]), n)
+    rows = x.reshape(math.prod(x.shape[:-1]), n)
     pairs = [None] * n if limits is None else [limits[2 * i : 2 * i + 2] for i in range(n)]
     edges = [_edges(x, rows[:, i], bins[i], pairs[i], i) for i in range(n)]
-    arrays = [elements(e) for e in edges]
-    inside = np.ones(len(rows), bool)
-    places = []
-    for column, edge in zip(rows.T, arrays, strict=True):
-        place = np.searchsorted(edge, column, "right") - 1
-        place[column == edge[-1]] = len(edge) - 2
-        inside &= (column >= edge[0]) & (column <= edge[-1])
-        places.append(place)
-    shape = tuple(len(e) - 1 for e in arrays)
-    flat = np.ravel_multi_index([p[inside] for p in places], shape) if n else np.zeros(0, int)
-    room_for(math.prod(shape) >> 5)  # it counts in 256 bytes
-    values = None if weight is None else elements(weight).reshape(-1)[inside]
-    counts = np.bincount(flat, values, math.prod(shape)).astype(rows.dtype).reshape(shape)
+    shape = tuple(e.numel() - 1 for e in edges)
+    room_for(math.prod(shape))
+    counts = _core.kernels.bin_counts(rows, edges, weight)
     if density:
         counts = counts / counts.sum()
-        for i, edge in enumerate(arrays):
-            counts = counts / np.diff(edge)[(...,) + (None,) * (n - 1 - i)]
-    return of(x).tensor(counts.astype(rows.dtype)), edges
+        for i, edge in enumerate(edges):
+            counts = counts / edge.diff()[(...,) + (None,) * (n - 1 - i)]
+    return counts, edges
 
 
 @composite(

@@ -31,7 +31,6 @@ from ...._devices.launch import (
 from ...._devices.there import numbers_of, there
 from ...layers import pooling
 from ...layout.there.rearranging import copied, duplicate, filled, movable, wide, zeros
-from ...reduction import extremes
 from ...table.arrays import cell
 from .. import index_select as index_select_ops
 from .. import scatter as scatter_ops
@@ -255,7 +254,7 @@ def _scatter_zero(x: Tensor, dim: int, index: Tensor) -> Tensor:
     return _scatter_value(x, dim, index, 0)
 
 
-@there(extremes._put_along)
+@there(_core.kernels.put_along)
 def _put_along(g: Tensor, index: Tensor, shape: Ints, dim: int, keepdim: bool, add: bool) -> Tensor:
     if not movable(g) or not _adds(g, int(add)):
         return NotImplemented
@@ -269,7 +268,7 @@ def _put_along(g: Tensor, index: Tensor, shape: Ints, dim: int, keepdim: bool, a
     return rows(out, g.dtype)
 
 
-@there(extremes.take_entries)
+@there(_core.kernels.take_along)
 def _take_along(x: Tensor, index: Tensor, dim: int, keepdim: bool, add: bool) -> Tensor:
     if not movable(x):
         return NotImplemented

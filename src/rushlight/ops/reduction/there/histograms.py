@@ -14,11 +14,11 @@ from ...elementwise.there.elements import laid_in, order_of_copy
 from ...elementwise.there.special import in_double
 from ...layout.there.rearranging import filled, zeros
 from ...making.from_data import tensor
-from .. import reductions, scans
+from .. import reductions
 from .reductions import _layouts, _parts, aminmax, axes_of, reduced_shape
 
 
-@there(scans.histc, takes="float")
+@there(_core.kernels.histc, takes="float")
 def histc(a: Tensor, bins: int, low: float, high: float) -> Tensor:
     if bins <= 0 or low > high:
         return NotImplemented

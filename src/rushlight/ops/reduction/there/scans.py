@@ -10,9 +10,9 @@ from .... import _core
 from ...._base import dtypes
 from ...._core import Tensor, kernels
 from ...._devices.launch import Tensors, code, computed, empty, rows, start
-from ...._devices.there import named, numbers_of, there
+from ...._devices.there import numbers_of, there
 from ...indexing.there.indexing import index_get
-from .. import scans, sorting
+from .. import scans
 
 _N = numbers_of("scans.cl")
 _SPAN = 512  # elements of a part of a long row
@@ -147,7 +147,7 @@ def _back(values: Tensor, index: Tensor, d: int, keep: bool) -> Tensors:
     return tuple(_core.kernels.squeeze(t, d) for t in found)
 
 
-@there(sorting._sort_op, sorting._stable_sort, takes="real")
+@there(_core.kernels.sort, takes="real")
 def sort(a: Tensor, dim: int, descending: bool, stable: bool | None) -> Tensors:
     d = _dimension(dim, a)
     if d is None:
@@ -155,7 +155,7 @@ def sort(a: Tensor, dim: int, descending: bool, stable: bool | None) -> Tensors:
     return _sorted_part(a, d, bool(descending), 0, a.shape[d] if a.dim() else 1)
 
 
-@there(sorting.topk, takes="int float")
+@there(_core.kernels.topk, takes="int float")
 def topk(a: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Tensors:
     d = _dimension(dim, a)
     if d is None or type(k) is not int or not 0 <= k <= (a.shape[d] if a.dim() else 1):
@@ -165,7 +165,7 @@ def topk(a: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     return _sorted_part(a, d, bool(largest), 0, k)
 
 
-@there(sorting.kthvalue, takes="int float")
+@there(_core.kernels.kthvalue, takes="int float")
 def kthvalue(a: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Tensors:
     d = _dimension(dim, a)
     if d is None or type(k) is not int or not 1 <= k <= (a.shape[d] if a.dim() else 1):
@@ -188,15 +188,15 @@ def _chosen(a: Tensor, dim: int = -1, keepdim: bool = False, *, median: int) -> 
     return _back(values, index, d, bool(keepdim))
 
 
-there(sorting.mode, takes="real")(partial(_chosen, median=0))
+there(_core.kernels.mode, takes="real")(partial(_chosen, median=0))
 
 
 def _median(a: Tensor, dim: int, keepdim: bool = False, *, kind: int) -> Tensors:
     return _chosen(a, dim, keepdim, median=kind)
 
 
-there(*named("_median_dim"), takes="int float")(partial(_median, kind=1))
-there(*named("_nanmedian_dim"), takes="int float")(partial(_median, kind=2))
+there(_core.kernels.median, takes="int float")(partial(_median, kind=1))
+there(_core.kernels.nanmedian, takes="int float")(partial(_median, kind=2))
 
 
 def _median_all(a: Tensor, kind: int) -> Tensor:
@@ -206,8 +206,8 @@ def _median_all(a: Tensor, kind: int) -> Tensor:
     return found if found is NotImplemented else found[0]
 
 
-there(*named("_median_all"), takes="int float")(partial(_median_all, kind=1))
-there(*named("_nanmedian_all"), takes="int float")(partial(_median_all, kind=2))
+there(_core.kernels.median_of_all, takes="int float")(partial(_median_all, kind=1))
+there(_core.kernels.nanmedian_of_all, takes="int float")(partial(_median_all, kind=2))
 
 
 # ---- places in sorted rows, and distinct elements
@@ -218,7 +218,7 @@ def _sorted_row(a: Tensor) -> Tensor:
     return _sorted_part(_flat(a), 0, False, 0, a.numel())[0]
 
 
-@there(sorting._searchsorted, takes="int float same, sorter: real")
+@there(_core.kernels.searchsorted, takes="int float same, sorter: real")
 def search_sorted(
     bounds: Tensor, values: Tensor, right: bool, side: str | None, int32: bool, sorter: Any = None
 ) -> Tensor:
@@ -241,7 +241,7 @@ def search_sorted(
     return out
 
 
-@there(sorting._isin, takes="real same")
+@there(_core.kernels.isin, takes="real same")
 def is_in(elements: Tensor, among: Tensor, invert: bool) -> Tensor:
     if not among.numel():
         return NotImplemented
@@ -252,7 +252,7 @@ def is_in(elements: Tensor, among: Tensor, invert: bool) -> Tensor:
     return out
 
 
-@there(scans.bincount, takes="int, weights: real")
+@there(_core.kernels.bincount, takes="int, weights: real")
 def bincount(a: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     if weights is not None or a.dim() != 1 or type(minlength) is not int:
         return NotImplemented
@@ -287,9 +287,12 @@ def _order_of_slices(x: Tensor, consecutive: bool) -> Tensor:
     return order
 
 
-@there(sorting._unique_all, sorting._unique_dim, sorting._unique_runs, takes="real")
-def distinct(a: Tensor, dim: int | None, consecutive: bool) -> Tensors:
-    """(distinct elements or slices, the number of each one's, how many there are of each)."""
+@there(_core.kernels.distinct, takes="real")
+def distinct(
+    a: Tensor, dim: int | None, consecutive: bool, numbered: bool = True, counted: bool = True
+) -> Tensors:
+    """(distinct elements or slices, the number of each one's, how many there are of each), all
+    three whether asked for or not."""
     d = 0 if dim is None else _dimension(dim, a) if a.dim() else None
     if d is None:
         return NotImplemented
