@@ -10,8 +10,6 @@ namespace {
 
 constexpr Py_ssize_t kGrain = 1 << 16;  // elements
 
-bool elsewhere(const TensorInfo& a) { return is_accelerator(device_of(a)); }
-
 // Copies what `from` shows of `a` to what `to` shows of `result`; both have the shape of `to`.
 void move(const Ref& result, const Layout& to, const TensorInfo& a, const Layout& from) {
   char* target = data_of(result) + to.offset;
@@ -25,7 +23,7 @@ void move(const Ref& result, const Layout& to, const TensorInfo& a, const Layout
 Ref contiguous_copy_of(const TensorInfo& a) { return owned(contiguous_copy(a.tensor)); }
 
 Ref flip(const TensorInfo& a, const Dims& dims) {
-  if (elsewhere(a)) return {};
+  if (is_accelerated(a)) return {};
   Ref result = owned(new_like(a.tensor, a.dtype));
   if (!has_memory(result) || a.size() == 0) return result;
   Layout from(a.tensor);
@@ -65,7 +63,7 @@ struct SizesOrNone : Sizes {
 
 Ref roll(const TensorInfo& a, const Sizes& shifts, const SizesOrNone& dims) {
   const bool flat = dims.n == 0 && shifts.n == 1;
-  if (elsewhere(a) || (!flat && (shifts.n == 0 || dims.n != shifts.n))) return {};
+  if (is_accelerated(a) || (!flat && (shifts.n == 0 || dims.n != shifts.n))) return {};
   Py_ssize_t by[kMaxDims] = {};
   const auto add = [&](int dim, Py_ssize_t size, Py_ssize_t shift) {
     if (size) by[dim] = (by[dim] + (shift % size + size) % size) % size;
@@ -93,7 +91,7 @@ Ref roll(const TensorInfo& a, const Sizes& shifts, const SizesOrNone& dims) {
 // A dimension that is repeated is seen as two, its copies and what is copied.
 Ref repeat(const TensorInfo& a, const Sizes& repeats) {
   const int lead = repeats.n - a.ndim;
-  if (elsewhere(a) || lead < 0 || 2 * repeats.n > kMaxDims) return {};
+  if (is_accelerated(a) || lead < 0 || 2 * repeats.n > kMaxDims) return {};
   Py_ssize_t shape[kMaxDims];
   for (int i = 0; i < repeats.n; ++i) {
     if (repeats.at[i] < 0 || __builtin_mul_overflow(repeats.at[i], i < lead ? 1 : a.shape[i - lead], &shape[i])) return {};
@@ -115,7 +113,7 @@ Ref repeat(const TensorInfo& a, const Sizes& repeats) {
 // The elements of each matrix below (kUpper: above) a diagonal and on it; zeros elsewhere.
 template <bool kUpper>
 Ref triangle(const TensorInfo& a, Py_ssize_t diagonal) {
-  if (elsewhere(a) || a.ndim < 2) return {};
+  if (is_accelerated(a) || a.ndim < 2) return {};
   const bool in_rows = a.contiguous();
   Ref result = in_rows || is_meta(a) ? new_ref(a.dtype, a.ndim, a.shape, device_of(a)) : owned(contiguous_copy(a.tensor));
   if (!has_memory(result)) return result;

@@ -120,6 +120,11 @@ inline ptrdiff_t by_registers([[maybe_unused]] const From* from, [[maybe_unused]
     for (; i + N <= n; i += N)
       _mm512_storeu_ps(to + i,
                        _mm512_maskz_cvtph_ps((__mmask16)-1, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))));
+  if constexpr (std::is_same_v<From, BFloat> && std::is_same_v<To, float>)
+    for (; i + N <= n; i += N) {
+      const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+      _mm512_storeu_si512(to + i, _mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+    }
   if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>)
     for (; i + N <= n; i += N)
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_maskz_cvtps_ph((__mmask16)-1, _mm512_loadu_ps(from + i),

@@ -61,7 +61,12 @@ def _unset_value(kind: dtypes.dtype) -> Any:
 def _filled(name: str, value: int, doc: str) -> Any:
     """`zeros` and `ones`."""
 
-    @composite(method=False, name=name, doc=f"A tensor of the given size {doc}.")
+    @composite(
+        method=False,
+        name=name,
+        doc=f"A tensor of the given size {doc}.",
+        native=getattr(_core.kernels, name),
+    )
     def create(
         *size: Ints,
         out: Tensor | None = None,
@@ -191,7 +196,7 @@ def _fill_dtype(value: complex, dtype: dtype | None, out: object) -> Any:
     return dtypes.get_default_dtype().numpy
 
 
-@composite(method=False, asks="modes")
+@composite(method=False, asks="modes", native=_core.kernels.full)
 def full(
     size: Sizes,
     fill_value: Number,
@@ -380,6 +385,7 @@ def _in_steps(start: float, step: float, n: int, numpy_dtype: Any, where: Any) -
 
 @composite(
     method=False,
+    native=_core.kernels.arange,
     asks="modes",
     overloads=(
         "(end: Number, *, out, ...)",
@@ -489,6 +495,7 @@ def _check_steps(name: str, steps: int, numpy_dtype: Any) -> None:
 
 @composite(
     method=False,
+    native=_core.kernels.linspace,
     overloads=(
         "(start: Tensor, end: Tensor, steps, *, out, ...)",
         "(start: Number, end: Tensor, steps, *, out, ...)",
@@ -584,6 +591,7 @@ def logspace(
 
 @composite(
     method=False,
+    native=_core.kernels.eye,
     overloads=(
         "(n, *, out, ...)",
         "(n, m: int, *, out, ...)",
