@@ -29,7 +29,7 @@ struct Making {
       const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
       if (is("dtype") && value != Py_None) {
         if (!read_dtype(value)) return false;
-      } else if (!(is("dtype") || (is("device") && value == Py_None) || (is("requires_grad") && value == Py_False))) {
+      } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format")) : value != Py_False || !is("requires_grad")) {
         return false;
       }
     }
@@ -40,6 +40,13 @@ struct Making {
       if (value == registry.dtypes[i]) dtype = static_cast<DType>(i);
     }
     return dtype != DType::Count;
+  }
+  // A tensor for the first argument, whose type is the result's where the call names none.
+  const Tensor* model() {
+    if (n < 1 || tls.transform || !is_tensor(args[0]) || as_tensor(args[0])->flags & (kNotPlain & ~kLazy)) return nullptr;
+    const Tensor* t = as_tensor(args[0]);
+    if (dtype == DType::Count && !stored_only(t->dtype)) dtype = t->dtype;
+    return dtype == DType::Count ? nullptr : t;
   }
   // Sizes from argument `first`: one by one, or in a list.
   bool read_sizes(Py_ssize_t first, bool listed, Layout& l) const {
@@ -98,31 +105,82 @@ Ref filled(DType dtype, const Layout& l, DType type, const void* value) {
   return made;
 }
 
+// A number as an element; false where it is none of Python's, or may not fit.
+struct Number {
+  DType type = DType::Count;
+  union {
+    double real;
+    int64_t integer;
+    uint8_t truth;
+  };
+  bool read(PyObject* value, DType& dtype) {
+    Py_ssize_t whole;
+    if (PyBool_Check(value) && (dtype == DType::Count || dtype == DType::Bool)) {
+      type = dtype = DType::Bool;
+      truth = value == Py_True;
+    } else if (Making::whole(value, whole) && (dtype == DType::Count || dtype == DType::I64)) {
+      type = dtype = DType::I64;
+      integer = whole;
+    } else {
+      type = DType::F64;
+      if (dtype == DType::Count) dtype = registry.default_dtype;
+      return Making::real(value, real) && is_real(dtype) && fits(real, dtype);
+    }
+    return true;
+  }
+};
+
+Ref constant(const Layout& l, DType dtype, int value) {
+  if (value == 0) return zeros_ref(dtype, l.ndim, l.shape, DeviceType::Cpu);
+  const int64_t number = value;
+  return filled(dtype, l, DType::I64, &number);
+}
+
 template <int kValue>
 Ref constant(Making& call) {
   Layout l;
   if (!call.read_sizes(0, false, l)) return {};
-  const DType dtype = call.dtype == DType::Count ? registry.default_dtype : call.dtype;
-  if (kValue == 0) return zeros_ref(dtype, l.ndim, l.shape, DeviceType::Cpu);
+  return constant(l, call.dtype == DType::Count ? registry.default_dtype : call.dtype, kValue);
+}
+
+template <int kValue>
+Ref new_constant(Making& call) {
+  Layout l;
+  return call.model() && call.read_sizes(1, false, l) ? constant(l, call.dtype, kValue) : Ref();
+}
+
+Ref like(const Tensor* model, DType dtype, DType type, const void* value) {
+  Ref made = owned(new_like(model, dtype));
+  set_all(made, Layout(as_tensor(made)), type, value);
+  return made;
+}
+
+template <int kValue>
+Ref constant_like(Making& call) {
+  const Tensor* model = call.n == 1 ? call.model() : nullptr;
   const int64_t value = kValue;
-  return filled(dtype, l, DType::I64, &value);
+  return model ? like(model, call.dtype, DType::I64, &value) : Ref();
 }
 
 Ref full(Making& call) {
   Layout l;
-  if (call.n != 2 || !Making{call.args, 1}.read_sizes(0, true, l)) return {};
-  PyObject* value = call.args[1];
-  double number;
-  Py_ssize_t integer;
-  if (PyBool_Check(value) && call.dtype == DType::Count) {
-    const uint8_t truth = value == Py_True;
-    return filled(DType::Bool, l, DType::Bool, &truth);
-  }
-  if (Making::whole(value, integer) && (call.dtype == DType::Count || call.dtype == DType::I64))
-    return filled(DType::I64, l, DType::I64, &integer);
-  const DType dtype = call.dtype == DType::Count ? registry.default_dtype : call.dtype;
-  if (!Making::real(value, number) || !is_real(dtype) || !fits(number, dtype)) return {};
-  return filled(dtype, l, DType::F64, &number);
+  Number number;
+  if (call.n != 2 || !Making{call.args, 1}.read_sizes(0, true, l) || !number.read(call.args[1], call.dtype)) return {};
+  return filled(call.dtype, l, number.type, &number.real);
+}
+
+Ref new_full(Making& call) {
+  Layout l;
+  Number number;
+  if (call.n != 3 || !call.model() || !Making{call.args, 2}.read_sizes(1, true, l) || !number.read(call.args[2], call.dtype))
+    return {};
+  return filled(call.dtype, l, number.type, &number.real);
+}
+
+Ref full_like(Making& call) {
+  const Tensor* model = call.n == 2 ? call.model() : nullptr;
+  Number number;
+  return model && number.read(call.args[1], call.dtype) ? like(model, call.dtype, number.type, &number.real) : Ref();
 }
 
 Ref eye(Making& call) {
@@ -207,6 +265,41 @@ Ref linspace(Making& call) {
   return dtype == DType::F32 ? spaced<float, double>(dtype, start, end, n) : spaced<double, long double>(dtype, start, end, n);
 }
 
+Ref logspace(Making& call) {
+  double base = 10;
+  if (call.n == 4) {
+    if (!Making::real(call.args[--call.n], base)) return {};
+  }
+  const DType dtype = call.dtype == DType::Count ? registry.default_dtype : call.dtype;
+  if (!fits(base, dtype)) return {};
+  Ref made = linspace(call);
+  if (!made) return made;
+  each_value(made, [base](auto x) { return std::pow(static_cast<decltype(x)>(base), x); });
+  return made;
+}
+
+// The places of a matrix's triangle, row by row.
+template <bool kUpper>
+Ref triangle_indices(Making& call) {
+  Py_ssize_t n, m, offset = 0;
+  if (call.n < 2 || call.n > 3 || (call.dtype != DType::Count && call.dtype != DType::I64)) return {};
+  if (!Making::whole(call.args[0], n) || !Making::whole(call.args[1], m) || n < 0 || m < 0) return {};
+  if ((call.n == 3 && !Making::whole(call.args[2], offset)) || n > (1 << 20) || m > (1 << 20)) return {};
+  offset = std::clamp(offset, -n, m);
+  const auto middle = [=](Py_ssize_t row) { return std::clamp<Py_ssize_t>(row + offset + (kUpper ? 0 : 1), 0, m); };
+  Py_ssize_t shape[] = {2, 0};
+  for (Py_ssize_t i = 0; i < n; ++i) shape[1] += kUpper ? m - middle(i) : middle(i);
+  Ref made = new_ref(DType::I64, 2, shape, DeviceType::Cpu);
+  int64_t *rows = data_of<int64_t>(made), *columns = rows + shape[1];
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    for (Py_ssize_t j = kUpper ? middle(i) : 0, end = kUpper ? m : middle(i); j < end; ++j) {
+      *rows++ = i;
+      *columns++ = j;
+    }
+  }
+  return made;
+}
+
 template <Ref (*make)(Making&)>
 PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   try {
@@ -219,8 +312,9 @@ PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
 }
 
 template <Ref (*make)(Making&)>
-PyMethodDef factory(const char* name, const char* row) {
-  return {name, method_of<made_by<make>>(), METH_FASTCALL | METH_KEYWORDS, row};
+PyMethodDef factory(const char* row) {  // "name(*args: Any, **how: Any) -> Tensor"
+  static const std::string name(row, std::strchr(row, '('));
+  return {name.c_str(), method_of<made_by<make>>(), METH_FASTCALL | METH_KEYWORDS, row};
 }
 
 Nothing other_devices() {
@@ -229,12 +323,21 @@ Nothing other_devices() {
 }
 
 const KernelRows rows{
-    factory<constant<0>>("zeros", "zeros(*args: Any, **how: Any) -> Tensor"),
-    factory<constant<1>>("ones", "ones(*args: Any, **how: Any) -> Tensor"),
-    factory<full>("full", "full(*args: Any, **how: Any) -> Tensor"),
-    factory<eye>("eye", "eye(*args: Any, **how: Any) -> Tensor"),
-    factory<arange>("arange", "arange(*args: Any, **how: Any) -> Tensor"),
-    factory<linspace>("linspace", "linspace(*args: Any, **how: Any) -> Tensor"),
+    factory<constant<0>>("zeros(*args: Any, **how: Any) -> Tensor"),
+    factory<constant<1>>("ones(*args: Any, **how: Any) -> Tensor"),
+    factory<full>("full(*args: Any, **how: Any) -> Tensor"),
+    factory<constant_like<0>>("zeros_like(*args: Any, **how: Any) -> Tensor"),
+    factory<constant_like<1>>("ones_like(*args: Any, **how: Any) -> Tensor"),
+    factory<full_like>("full_like(*args: Any, **how: Any) -> Tensor"),
+    factory<new_constant<0>>("new_zeros(*args: Any, **how: Any) -> Tensor"),
+    factory<new_constant<1>>("new_ones(*args: Any, **how: Any) -> Tensor"),
+    factory<new_full>("new_full(*args: Any, **how: Any) -> Tensor"),
+    factory<eye>("eye(*args: Any, **how: Any) -> Tensor"),
+    factory<arange>("arange(*args: Any, **how: Any) -> Tensor"),
+    factory<linspace>("linspace(*args: Any, **how: Any) -> Tensor"),
+    factory<logspace>("logspace(*args: Any, **how: Any) -> Tensor"),
+    factory<triangle_indices<false>>("tril_indices(*args: Any, **how: Any) -> Tensor"),
+    factory<triangle_indices<true>>("triu_indices(*args: Any, **how: Any) -> Tensor"),
     layout_kernel<other_devices, "other_devices(): the default device may be another than the CPU from now on">(),
 };
 

@@ -354,7 +354,9 @@ def _publish(space: dict[str, Any], method: bool, put: Callable[[str, Any], None
         if type(function) is _core.Op and not method and function.has_var_args:
             put(name, _core.make_public(function, method))
         if type(function) is FunctionType:  # by `type()`: a Public has its function's `__class__`
-            put(name, _core.make_public(_named(function, name, space), method))
+            native = getattr(function, "native", None)
+            public = _core.make_public(_named(function, name, space), method, Asks.ALL, native)
+            put(name, public)
 
 
 def _find(where: str, name: str) -> Any:
