@@ -10,6 +10,7 @@ namespace rushlight {
 namespace {
 
 constexpr Py_ssize_t kFew = 16;
+constexpr Py_ssize_t kShort = 64;  // bytes
 
 // A list of tensors, seen from C++ without an allocation where they are few.
 class TensorInfos {
@@ -84,12 +85,12 @@ void join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
     const TensorInfo& a = tensors[k];
     const Py_ssize_t length = stack ? inner : a.ndim == result.ndim ? a.shape[dim] * inner : 0;
     if (length == 0 || outer == 0) continue;
-    if (rows && a.tensor->is_contiguous()) {
+    if (rows && a.tensor->is_contiguous() && (length >= kShort || outer == 1)) {
       char* to = result.data + at;
       Unlocked unlocked(outer * length > kReleaseGilBytes, a, result);
       for (Py_ssize_t i = 0; i < outer; ++i) std::memcpy(to + i * row, a.data + i * length, static_cast<size_t>(length));
     } else {
-      // A tensor that lies in memory otherwise is copied into a view of the piece's place.
+      // A tensor that lies in memory otherwise, or in short pieces, is copied into a view of the piece's place.
       Py_ssize_t strides[kMaxDims];
       for (int i = 0; i < a.ndim; ++i) strides[i] = result.strides[stack && i >= dim ? i + 1 : i];
       copy_values(owned(new_view(result.tensor, a.ndim, a.shape, strides, first * result.strides[dim])), a.tensor);
@@ -179,15 +180,12 @@ Tensors cat_backward(TensorInfo& g, Dim dim, Given<"tuple[Sequence[int], ...]"> 
 // A copy with the order of strides kept.
 Ref clone(const TensorInfo& a, OnlyNone /* memory_format */) { return owned(dense_copy(a.tensor)); }
 
-// A copy of another floating type, which keeps the order of strides; other types have rules of their own.
+// A copy of another element type, which keeps the order of strides.
 Ref to_copy(const TensorInfo& a, Given<"_dtype"> dtype) {
-  DType to = DType::Count;
-  bool known = false;
-  for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
-    known |= a.dtype == type;
-    if (dtype.object == dtype_object(type)) to = type;
+  for (int i = 0; i < static_cast<int>(DType::Count); ++i) {
+    if (dtype.object == registry.dtypes[i]) return owned(cast(a.tensor, static_cast<DType>(i)));
   }
-  return known && to != DType::Count && to != a.dtype ? owned(cast(a.tensor, to)) : Ref();
+  return {};
 }
 
 const KernelRows rows{

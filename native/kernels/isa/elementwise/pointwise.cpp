@@ -405,6 +405,62 @@ bool run_small(const ProgramView& program, DType compute, const Strided* inputs,
   return true;
 }
 
+// --- bools ---
+
+enum OpNumber : int {
+#define OP(name, ...) name,
+#include "kernels/isa/elementwise/ops.def"
+};
+
+struct Bools {
+  int op;
+  const uint8_t *a, *b;
+  uint8_t* out;
+};
+
+// Bytes as they are: 0 is false. False for another op.
+bool run_bools(const Bools& call, ptrdiff_t begin, ptrdiff_t end) {
+  const auto each = [&](auto f) {
+    const uint8_t *a = call.a, *b = call.b;
+    uint8_t* out = call.out;
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t i = begin; i < end; ++i) out[i] = f(a[i] != 0, b[i] != 0);
+    return true;
+  };
+  switch (call.op) {
+    case op_logical_not: return each([](uint8_t a, uint8_t) { return static_cast<uint8_t>(a ^ 1); });
+    case op_logical_and:
+    case op_bitwise_and:
+    case op_mul: return each([](uint8_t a, uint8_t b) { return static_cast<uint8_t>(a & b); });
+    case op_logical_or:
+    case op_bitwise_or:
+    case op_add: return each([](uint8_t a, uint8_t b) { return static_cast<uint8_t>(a | b); });
+    case op_logical_xor:
+    case op_bitwise_xor:
+    case op_ne: return each([](uint8_t a, uint8_t b) { return static_cast<uint8_t>(a ^ b); });
+    case op_eq: return each([](uint8_t a, uint8_t b) { return static_cast<uint8_t>(a ^ b ^ 1); });
+    default: return false;
+  }
+}
+
+// One op on whole arrays of bools, byte by byte. False if this is not it.
+bool run_on_bools(const ProgramView& program, const Strided* inputs, const Strided& out, int ndim, const ptrdiff_t* shape,
+                  ptrdiff_t n) {
+  const Instr& step = program.code[0];
+  if (out.dtype != DType::Bool || step.dst != program.result || !is_contiguous(out.strides, 1, ndim, shape)) return false;
+  for (int i = 0; i < program.n_inputs; ++i) {
+    if (inputs[i].dtype != DType::Bool || !is_contiguous(inputs[i].strides, 1, ndim, shape)) return false;
+  }
+  const auto input = [&](int r) { return reinterpret_cast<const uint8_t*>(inputs[r < program.n_inputs ? r : 0].data); };
+  Bools call{step.op, input(step.a), input(step.b), reinterpret_cast<uint8_t*>(out.data)};
+  if (!run_bools(call, 0, 0)) return false;
+  if (n < 8 * kParallelWork) return run_bools(call, 0, n);
+  parallel_for(
+      n, kParallelWork,
+      [](void* context, ptrdiff_t begin, ptrdiff_t end) { run_bools(*static_cast<const Bools*>(context), begin, end); }, &call);
+  return true;
+}
+
 // A program of no steps over whole arrays, of which one is of the compute type: a conversion. False if this is not it.
 bool run_conversion(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                     const ptrdiff_t* shape, ptrdiff_t n) {
@@ -427,6 +483,11 @@ Traversal run_view(const ProgramView& program, DType compute, const Strided* inp
     return Traversal::Block;
   if (program.n_instrs == 1 && program.n_constants == 0 && n < kSmall && run_small(program, compute, inputs, out, ndim, shape, n)) {
     return Traversal::Block;
+  }
+
+  if (program.n_instrs == 1 && program.n_constants == 0 && program.n_inputs && compute == DType::I64 &&
+      run_on_bools(program, inputs, out, ndim, shape, n)) {
+    return Traversal::Flat;
   }
 
   Plan plan;
