@@ -79,11 +79,6 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: float, alpha: float) ->
         )
     check_sizes(mat1, mat2)
     check_expand(input, (mat1.shape[0], mat2.shape[1]))
-    if mat1.dtype.kind == "f":
-        beta, alpha = (fitted_number(number, mat1.dtype).real for number in (beta, alpha))
-        result = _kernels.addmm(input if beta != 0 else None, mat1, mat2, alpha, beta)
-        if result is not NotImplemented:
-            return result
     if is_stored(mat1.dtype):  # rounded once
         check_float8(mat1, mat2)
         return rounded(_combine(widened(input), widened(mat1) @ widened(mat2), beta, alpha), mat1)
@@ -102,12 +97,18 @@ def _times(t: Tensor, number: Any) -> Any:
 
 
 def _sum_with_product(
-    signature: str, forward: Any, vjp: dict[str, Any], jvp: dict[str, Any], **more: Any
+    signature: str,
+    forward: Any,
+    native: Any,
+    vjp: dict[str, Any],
+    jvp: dict[str, Any],
+    **more: Any,
 ) -> Op:
     """beta * input + alpha * some product; `vjp` and `jvp` have the rules of the factors."""
     return general(
         signature,
         forward,
+        native=native,
         vjp={"input": lambda g, beta: _through(g, beta), **vjp},
         jvp={"input": lambda t, beta: _times(t, beta), **jvp},
         in_place=True,
@@ -119,6 +120,7 @@ def _sum_with_product(
 addmm = _sum_with_product(
     "addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addmm,
+    _kernels.addmm,
     vjp={
         "mat1": lambda g, mat2, alpha: _through(matmul(g, mat2.mH), alpha),
         "mat2": lambda g, mat1, alpha: _through(matmul(mat1.mH, g), alpha),
@@ -163,6 +165,7 @@ def _addmv(input: Array, mat: Array, vec: Array, beta: float, alpha: float) -> A
 addmv = _sum_with_product(
     "addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addmv,
+    _kernels.addmv,
     vjp={
         "mat": lambda g, vec, alpha: _through(g.unsqueeze(-1) * vec.conj(), alpha),
         "vec": lambda g, mat, alpha: _through(matmul(mat.mH, g), alpha),
@@ -201,6 +204,7 @@ def _addr(input: Array, vec1: Array, vec2: Array, beta: int, alpha: int) -> Arra
 addr = _sum_with_product(
     "addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addr,
+    _kernels.addr,
     vjp={
         "vec1": lambda g, vec2, alpha: _through(matmul(g, vec2.conj()), alpha),
         "vec2": lambda g, vec1, alpha: _through(matmul(g.mT, vec1.conj()), alpha),
@@ -244,6 +248,7 @@ baddbmm = _sum_with_product(
     "baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, "
     "alpha: Number = 1)",
     _baddbmm,
+    _kernels.baddbmm,
     vjp=_OF_BATCHES,
     jvp={
         "batch1": lambda t, batch2, alpha: _times(matmul(t, batch2), alpha),
@@ -278,6 +283,7 @@ def _addbmm(input: Array, batch1: Array, batch2: Array, beta: float, alpha: floa
 addbmm = _sum_with_product(
     "addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addbmm,
+    _kernels.addbmm,
     vjp=_OF_BATCHES,
     jvp={
         "batch1": lambda t, batch2, alpha: _times(matmul(t, batch2).sum(0), alpha),
