@@ -362,6 +362,75 @@ Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const Tens
   return has_bias ? gradients_of({&gb, &gx, &gw}) : gradients_of({&gx, &gw});
 }
 
+// A number times a row of them: to = x * from.
+template <class T>
+void times_row(const char* number, const char* from, Py_ssize_t n, bool complex, char* to) {
+  const T *x = elements<T>(number), *y = elements<T>(from);
+  T* out = elements<T>(to);
+  if (!complex)
+    for (Py_ssize_t i = 0; i < n; i++) out[i] = static_cast<T>(x[0] * y[i]);
+  else
+    for (Py_ssize_t i = 0; i < 2 * n; i += 2) {
+      out[i] = static_cast<T>(x[0] * y[i] - x[1] * y[i + 1]);
+      out[i + 1] = static_cast<T>(x[0] * y[i + 1] + x[1] * y[i]);
+    }
+}
+
+// Every element of a times all of b, of one type. Row by row of the result: the products of a row of a and one of b.
+Ref kron(const TensorInfo& a, const TensorInfo& b) {
+  if (a.dtype != b.dtype || !has_products(a.dtype) || is_half(a.dtype) || a.ndim == 0 || a.ndim != b.ndim) return {};
+  const int ndim = a.ndim, last = ndim - 1;
+  Py_ssize_t shape[kMaxDims];
+  for (int d = 0; d < ndim; d++)
+    if (__builtin_mul_overflow(a.shape[d], b.shape[d], &shape[d])) return {};
+  const Ref x = contiguous(a.tensor), y = contiguous(b.tensor);
+  Ref result = new_ref(a.dtype, ndim, shape, device_of(a, b));
+  const Py_ssize_t size = as_tensor(result)->numel();
+  if (!has_memory(result) || size == 0) return result;
+  const TensorInfo left = info_of(x), right = info_of(y);
+  const ptrdiff_t item = item_size(a.dtype);
+  const Py_ssize_t p = left.shape[last], q = right.shape[last];
+  const bool complex = a.dtype == DType::C64 || a.dtype == DType::C128;
+  const auto row_of = a.dtype == DType::F32 || a.dtype == DType::C64    ? times_row<float>
+                      : a.dtype == DType::F64 || a.dtype == DType::C128 ? times_row<double>
+                      : a.dtype == DType::I32                           ? times_row<uint32_t>
+                                                                        : times_row<uint64_t>;
+  char* out = data_of(result);
+  Unlocked unlocked(size * item > kReleaseGilBytes, x, y, result);
+  parallel(size / (p * q), kReleaseWork / (p * q) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (ptrdiff_t r = begin; r < end; r++) {
+      ptrdiff_t from = 0, other = 0;
+      for (Py_ssize_t d = last - 1, rest = r, step = 1, other_step = 1; d >= 0; d--) {
+        const Py_ssize_t at = rest % shape[d];
+        rest /= shape[d];
+        from += at / right.shape[d] * step;
+        other += at % right.shape[d] * other_step;
+        step *= left.shape[d];
+        other_step *= right.shape[d];
+      }
+      for (Py_ssize_t i = 0; i < p; i++)
+        row_of(left.data + (from * p + i) * item, right.data + other * q * item, q, complex, out + (r * p + i) * q * item);
+    }
+  });
+  return result;
+}
+
+// Of plain matrices that can be multiplied one after the other, the rows of each and the columns of the last.
+Result<"tuple[int, ...]"> chain_sizes(Given<"list[Tensor]"> tensors) {
+  if (!PyList_Check(tensors) || PyList_GET_SIZE(tensors.object) < 2) return {};
+  const Py_ssize_t n = PyList_GET_SIZE(tensors.object);
+  Ref sizes = owned(PyTuple_New(n + 1));
+  TensorInfo before, matrix;
+  for (Py_ssize_t i = 0; i < n; i++, before = matrix) {
+    if (!read_tensor(PyList_GET_ITEM(tensors.object, i), matrix) || matrix.ndim != 2 || matrix.tensor->flags & kWrapped) return {};
+    if (i && (matrix.dtype != before.dtype || matrix.tensor->device() != before.tensor->device() || matrix.shape[0] != before.shape[1]))
+      return {};
+    PyTuple_SET_ITEM(sizes.get(), i, owned(PyLong_FromSsize_t(matrix.shape[0])).release());
+  }
+  PyTuple_SET_ITEM(sizes.get(), n, owned(PyLong_FromSsize_t(matrix.shape[1])).release());
+  return sizes;
+}
+
 Nothing set_blas(Given<"str | bytes | PathLike[str]"> path) {
   PyObject* encoded = nullptr;
   if (!PyUnicode_FSConverter(path, &encoded)) return {};
@@ -385,6 +454,8 @@ const KernelRows rows{
     long_kernel<mv, "mv(a, b): of a matrix and a vector">(),
     long_kernel<dot, "dot(a, b): of two vectors">(),
     long_kernel<matmul_backward, "matmul_backward(g, a, b, needs): (grad_a, grad_b)">(),
+    long_kernel<kron, "kron(a, b): of as many dimensions">(),
+    layout_kernel<chain_sizes, "chain_sizes(tensors)">(),
     kernel<set_blas, "set_blas_library(path): opened at the first product that needs it">(),
     kernel<has_blas, "blas_available(): opens the library if that was not tried">(),
 };
