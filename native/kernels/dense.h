@@ -236,12 +236,15 @@ struct DenseKernels {
   // --- gemm.cpp ---
   bool own_gemm;  // whether these products are faster than a BLAS library's: where there is a fused multiply-add
   // c (m x n, rows of ldc elements) = a (m x k) @ b (k x n) + bias (n elements or null); accumulate adds to c instead.
-  // Any strides. vector_gemm: where a or b is a row or a column (or two) that it can take; otherwise false, and nothing is
-  // done. thin_gemm: for few rows, about a hundred.
+  // Any strides. vector_gemm: where a or b is a row or a column (or two) that it can take, halves too; otherwise false, and nothing
+  // is done. thin_gemm: for few rows, about a hundred.
   bool (*vector_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
                       const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
   void (*thin_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
                     bool accumulate, void* c, ptrdiff_t ldc);
+  // As thin_gemm, of I32 and I64: modulo what they hold.
+  void (*integer_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, bool accumulate,
+                       void* c, ptrdiff_t ldc);
   // Into which blocks b (k x n) is cut; some columns of one packed, from a multiple of the width on, to their place among the
   // panels; and one slice of the product: c (m x n) = a (m x depth) @ a packed block, or added to c. Halves too: c and bias
   // are then float32.

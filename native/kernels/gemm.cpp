@@ -1,8 +1,10 @@
-// Cutting products of matrices: by size to the kernels (isa/matrix/gemm.cpp) or the BLAS library, and among threads.
+// Cutting products of matrices: by size to the kernels (isa/matrix/gemm.cpp) or the BLAS library, and among threads. Those of
+// complex numbers are made of real ones.
 #include "kernels/gemm.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "kernels/blas.h"
 #include "memory/allocator.h"
@@ -115,7 +117,124 @@ void scale_all(T* c, ptrdiff_t n, double factor) {
 }
 
 void scale_all(DType dtype, void* c, ptrdiff_t n, double factor) {
-  dtype == DType::F32 ? scale_all(static_cast<float*>(c), n, factor) : scale_all(static_cast<double*>(c), n, factor);
+  if (dtype == DType::C64 || dtype == DType::C128) n *= 2;
+  dtype == DType::F32 || dtype == DType::C64 ? scale_all(static_cast<float*>(c), n, factor)
+                                             : scale_all(static_cast<double*>(c), n, factor);
+}
+
+// --- complex numbers: real products of twice the size ---
+//
+// A row of complex numbers is a row of twice as many real ones, and so is a row of the product. The factor between is b with each
+// number x + iy as the square (x, y; -y, x). Where a is one row, b stays as it lies instead: the row's real and its imaginary parts
+// are two rows, and their products with b are put together at the end.
+
+// to[2p][2j..] = (x, y), to[2p+1][2j..] = (-y, x) for the number x + iy = b(p, j); rows of `to` are `pitch` elements apart.
+template <class T>
+void spread(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, ptrdiff_t columns, T* to, ptrdiff_t pitch) {
+  const ptrdiff_t tile = column == 1 ? 1 : 16;  // so that the cache lines of a transposed b are read once
+  for (ptrdiff_t from = 0; from < depth; from += tile)
+    for (ptrdiff_t j = 0; j < columns; j++)
+      for (ptrdiff_t p = from; p < std::min(from + tile, depth); p++) {
+        const T *number = b + 2 * (p * row + j * column), x = number[0], y = number[1];
+        T* square = to + 2 * p * pitch + 2 * j;
+        square[0] = x;
+        square[1] = y;
+        square[pitch] = -y;
+        square[pitch + 1] = x;
+      }
+}
+
+template <class T>
+void copy_numbers(const T* from, ptrdiff_t row, ptrdiff_t column, ptrdiff_t rows, ptrdiff_t columns, T* to) {
+  for (ptrdiff_t j = 0; j < columns; j++)
+    for (ptrdiff_t i = 0; i < rows; i++) std::copy_n(from + 2 * (i * row + j * column), 2, to + 2 * (i * columns + j));
+}
+
+// Memory for some numbers; from the stack where there is no other.
+template <class T>
+class Scratch {
+ public:
+  static constexpr ptrdiff_t kLeast = 1024;
+  explicit Scratch(ptrdiff_t count) : bytes_(count * sizeof(T)), taken_(count > kLeast ? memory::take(bytes_) : nullptr) {}
+  ~Scratch() {
+    if (taken_) memory::give(taken_, bytes_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  T* data() { return taken_ ? static_cast<T*>(taken_) : least_; }
+  bool holds(ptrdiff_t count) const { return taken_ || count <= kLeast; }
+
+ private:
+  size_t bytes_;
+  void* taken_;
+  alignas(64) T least_[kLeast];
+};
+
+template <class T>
+void complex_row(const Product& p, DType real, bool split) {
+  constexpr ptrdiff_t kColumns = 8192;
+  Scratch<T> sums(4 * std::min(p.n, kColumns));
+  const ptrdiff_t most = sums.holds(4 * std::min(p.n, kColumns)) ? kColumns : Scratch<T>::kLeast / 4;
+  for (ptrdiff_t j = 0; j < p.n; j += most) {
+    const ptrdiff_t n = std::min(most, p.n - j);
+    const T *b = static_cast<const T*>(p.b.data) + 2 * j, *re = sums.data(), *im = re + 2 * n;
+    gemm(real, 2, 2 * n, p.k, 1.0, {p.a.data, 1, 2 * p.a.column}, {b, 2 * p.b.row, 1}, nullptr, 0.0, sums.data(), split);
+    T* c = reinterpret_cast<T*>(p.c) + 2 * j;
+    for (ptrdiff_t i = 0; i < 2 * n; i += 2) {
+      const T x = re[i] - im[i + 1], y = re[i + 1] + im[i];
+      c[i] = p.accumulate ? c[i] + x : x;
+      c[i + 1] = p.accumulate ? c[i + 1] + y : y;
+    }
+  }
+}
+
+template <class T>
+void complex_gemm(const Product& p, DType real, bool split) {
+  if (p.k == 0 && !p.accumulate)
+    for (ptrdiff_t i = 0; i < p.m; i++) std::memset(p.c + i * p.ldc * p.item(), 0, p.n * p.item());
+  if (p.m == 1 && p.b.column == 1) return complex_row<T>(p, real, split);
+  if (p.n == 1 && p.a.row == 1 && p.ldc == 1) {
+    Product turned = p;
+    turned.m = 1, turned.n = p.m;
+    turned.a = {p.b.data, p.b.column, p.b.row}, turned.b = {p.a.data, p.a.column, p.a.row};
+    return complex_row<T>(turned, real, split);
+  }
+  const bool copied = p.a.column != 1 && p.k > 1;
+  ptrdiff_t rows = copied ? std::min(p.m, ptrdiff_t{256}) : p.m, depth = std::min(p.k, ptrdiff_t{256});
+  ptrdiff_t columns = std::min(p.n, ptrdiff_t{512});
+  const auto pitch_of = [](ptrdiff_t n) { return 2 * n + 64 / sizeof(T); };  // rows do not all start at the same place of a page
+  const ptrdiff_t size = 2 * depth * pitch_of(columns);
+  Scratch<T> squares(size), strip(copied ? 2 * rows * depth : 0);
+  if (!squares.holds(size) || !strip.holds(copied ? 2 * rows * depth : 0))
+    rows = copied ? 16 : p.m, depth = std::min(depth, ptrdiff_t{16}), columns = std::min(columns, ptrdiff_t{8});
+  const ptrdiff_t pitch = pitch_of(columns);
+  for (ptrdiff_t k = 0; k < p.k; k += depth)
+    for (ptrdiff_t j = 0; j < p.n; j += columns) {
+      const ptrdiff_t deep = std::min(depth, p.k - k), wide = std::min(columns, p.n - j);
+      const T* b = static_cast<const T*>(p.b.data) + 2 * (k * p.b.row + j * p.b.column);
+      spread(b, p.b.row, p.b.column, deep, wide, squares.data(), pitch);
+      for (ptrdiff_t i = 0; i < p.m; i += rows) {
+        const ptrdiff_t high = std::min(rows, p.m - i);
+        MatrixView a{static_cast<const T*>(p.a.data) + 2 * (i * p.a.row + k * p.a.column), 2 * p.a.row, 1};
+        if (copied) {
+          copy_numbers(static_cast<const T*>(a.data), p.a.row, p.a.column, high, deep, strip.data());
+          a = {strip.data(), 2 * deep, 1};
+        }
+        T* c = reinterpret_cast<T*>(p.c) + 2 * (i * p.ldc + j);
+        const bool add = p.accumulate || k > 0;
+        gemm(real, high, 2 * wide, 2 * deep, 1.0, a, {squares.data(), pitch, 1}, nullptr, add ? 1.0 : 0.0, c, split, 2 * p.ldc);
+      }
+    }
+}
+
+void integer_gemm(const Product& p, bool split) {
+  constexpr ptrdiff_t kRows = 96;  // of a: as deep as a panel they fit into the second cache
+  in_parts(p, true, kRows, split, [kRows](const Product& part) {
+    for (ptrdiff_t row = 0; row < part.m; row += kRows) {
+      const Product q = part.part(row, std::min(kRows, part.m - row), 0, part.n);
+      dense_kernels().integer_gemm(q.dtype, q.m, q.n, q.k, q.a, q.b, q.accumulate, q.c, q.ldc);
+    }
+  });
 }
 
 void by_library(const Product& p, double alpha, double beta, bool split) {
@@ -130,6 +249,11 @@ void by_library(const Product& p, double alpha, double beta, bool split) {
 
 }  // namespace
 
+bool has_products(DType dtype) {
+  return dtype == DType::F32 || dtype == DType::F64 || is_half(dtype) || dtype == DType::C64 || dtype == DType::C128 ||
+         dtype == DType::I32 || dtype == DType::I64;
+}
+
 void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,
           const void* bias, double beta, void* c, bool parallel, ptrdiff_t ldc) {
   if (m == 0 || n == 0) return;
@@ -137,20 +261,27 @@ void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, cons
   const DType type = computed_in(dtype);  // of c
   const ptrdiff_t mn = m * n;
   const bool split = parallel && k > 0 && mn >= kParallelProduct / k && get_num_threads() > 1;
-  const Product p{dtype, m, n, k, a, b, bias, beta != 0.0, static_cast<char*>(c), ldc};
+  Product p{dtype, m, n, k, a, b, bias, beta != 0.0, static_cast<char*>(c), ldc};
   const bool small = k == 0 || mn <= kBlasProduct / k || ((m == 1 || n == 1) && a.column == 1 && b.row == 1);
-  if (!half && !dense_kernels().own_gemm && !(small && simple) && blas_available()) return by_library(p, alpha, beta, split);
+  const bool real = type == DType::F32 || type == DType::F64;
+  if (real && !half && !dense_kernels().own_gemm && !(small && simple) && is_gemm_operand(m, k, a.row, a.column) &&
+      is_gemm_operand(k, n, b.row, b.column) && blas_available())
+    return by_library(p, alpha, beta, split);
   // c = alpha a b + beta c as c' = (beta / alpha) c; c' += a b; c = alpha c'. Exact for alpha 1, the common case.
   if (alpha == 0.0) return scale_all(type, c, mn, beta);
   if (beta != 0.0 && beta != alpha) scale_all(type, c, mn, beta / alpha);
-  if (k == 0) {
-    Product q = p;
-    q.dtype = type;
-    thin(q, false);
-  } else if (half || (m > kThinRows && n > 2)) {
-    blocked(p, split);
-  } else if (!vector(p, split)) {
-    thin(p, split);
+  if (!real) {
+    if (bias)
+      for (ptrdiff_t i = 0; i < m; i++) std::memcpy(p.c + i * ldc * p.item(), bias, n * p.item());
+    p.accumulate = p.accumulate || bias;
+    if (dtype == DType::C64) complex_gemm<float>(p, DType::F32, split);
+    else if (dtype == DType::C128) complex_gemm<double>(p, DType::F64, split);
+    else integer_gemm(p, split);
+  } else if (k == 0) {
+    p.dtype = type;
+    thin(p, false);
+  } else if ((half ? m != 1 && n != 1 : m > kThinRows && n > 2) || !vector(p, split)) {
+    half || (m > kThinRows && n > 2) ? blocked(p, split) : thin(p, split);
   }
   if (alpha != 1.0) scale_all(type, c, mn, alpha);
 }

@@ -386,7 +386,7 @@ def test_matmul_large_and_half():
     close(kernels.matmul(np.asfortranarray(a), np.asfortranarray(b)), expected, scale=100)
     half = kernels.matmul(a[:4, :5].astype(np.float16), b[:5, :3].astype(np.float16))
     assert half.dtype == np.float16
-    assert kernels.matmul(np.ones((2, 2), np.int64), np.ones((2, 2), np.int64)) is NotImplemented
+    assert kernels.matmul(np.ones((2, 2), bool), np.ones((2, 2), bool)) is NotImplemented
 
 
 def test_matmul_declines_what_does_not_fit():
@@ -399,7 +399,8 @@ def test_matmul_declines_what_does_not_fit():
         kernels.matmul(np.ones((2, 3, 4), np.float32), np.ones((3, 4, 5), np.float32))
         is NotImplemented
     )
-    assert kernels.addmm(None, a, a) is NotImplemented
+    assert kernels.addmm(a, a, a) is NotImplemented
+    assert kernels.addmm(np.ones(4, np.float32), a, a.T) is NotImplemented
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -444,9 +445,9 @@ def test_addmm(dtype):
             bias = np.asarray(bias * rng.standard_normal(bias.shape)).astype(dtype)
             for alpha, beta in ((1, 1), (2, 1), (1, 0.5), (0.5, 0), (0, 1)):
                 close(
-                    kernels.addmm(bias, a, b, alpha, beta), beta * bias + alpha * product, scale=100
+                    kernels.addmm(bias, a, b, beta, alpha), beta * bias + alpha * product, scale=100
                 )
-        close(kernels.addmm(None, a, b), product, scale=100)
+        close(kernels.addmm(np.full((), np.nan, dtype), a, b, 0), product, scale=100)
 
 
 # --- optimizers ---

@@ -1,8 +1,11 @@
-// Products of matrices over tensors: matmul with its broadcasting, addmm, linear and its gradients.
+// Products of matrices over tensors: matmul with its broadcasting, what is added to products, linear, and their gradients.
 #include "bindings/kernel.h"
 #include "kernels/blas.h"
 #include "kernels/gemm.h"
 
+#include <cfloat>
+#include <cmath>
+#include <cstring>
 #include <utility>
 
 namespace rushlight {
@@ -10,6 +13,14 @@ namespace {
 
 constexpr Py_ssize_t kParallelWork = 1 << 20;  // multiplications from which a product may take more than one thread
 constexpr Py_ssize_t kReleaseWork = 1 << 17;   // and from which it lets other Python threads run
+
+// The type in which gemm reads factors of `type`, Count where it multiplies none: small integers are products of I32, cut off.
+DType factor_type(DType type) {
+  if (type == DType::U8 || type == DType::I8 || type == DType::I16) return DType::I32;
+  return has_products(type) ? type : DType::Count;
+}
+DType sum_type(DType type) { return computed_in(factor_type(type)); }
+bool multiplies(const TensorInfo& a) { return factor_type(a.dtype) != DType::Count; }
 
 // A stack of matrices: the last two dimensions of a tensor as gemm takes them, the leading ones by their strides.
 struct Stack {
@@ -20,6 +31,21 @@ struct Stack {
   int leading = 0;
   const Py_ssize_t* shape = nullptr;
   const Py_ssize_t* strides = nullptr;  // in bytes
+  bool adjacent = false;  // all rows of all matrices follow each other
+
+  MatrixView view(ptrdiff_t offset = 0) const { return {data + offset, row, column}; }
+  Stack turned() && {
+    std::swap(rows, columns), std::swap(row, column);
+    adjacent = false;
+    return std::move(*this);
+  }
+  // All rows of all matrices as one, where they follow each other.
+  Stack flat() && {
+    for (int i = 0; i < leading; i++) rows *= shape[i];
+    row = columns;
+    leading = 0;
+    return std::move(*this);
+  }
 };
 
 bool divisible(const TensorInfo& a, ptrdiff_t item) {
@@ -28,11 +54,12 @@ bool divisible(const TensorInfo& a, ptrdiff_t item) {
   return true;
 }
 
-// Sees a as a stack of matrices of dtype `type`, copying where gemm could not walk it. A 1-D array is a row
+// Sees a as a stack of matrices of factor_type, copying where neither rows nor columns are adjacent. A 1-D array is a row
 // (vector_is_row) or a column.
-Stack make_stack(const TensorInfo& given, DType type, bool vector_is_row) {
+Stack make_stack(const TensorInfo& given, bool vector_is_row = true) {
   Stack out;
   TensorInfo a = given;
+  const DType type = factor_type(a.dtype);
   const ptrdiff_t item = item_size(type);
   for (;;) {
     if (a.dtype == type && a.tensor->is_aligned() && divisible(a, item)) {
@@ -54,6 +81,7 @@ Stack make_stack(const TensorInfo& given, DType type, bool vector_is_row) {
         out.data = a.data;
         out.shape = a.shape;
         out.strides = a.strides;
+        out.adjacent = a.ndim > 1 && a.contiguous();
         if (!out.owner) out.owner = Ref::borrow(as_object(a.tensor));
         return out;
       }
@@ -63,177 +91,239 @@ Stack make_stack(const TensorInfo& given, DType type, bool vector_is_row) {
   }
 }
 
+// Two stacks that fit together, with the shape that their leading dimensions broadcast to.
+struct Pairs {
+  Stack x, y;
+  DType type;  // factor_type of both
+  int leading;
+  Py_ssize_t stacks = 1;
+  Py_ssize_t shape[kMaxDims + 2], x_steps[kMaxDims], y_steps[kMaxDims];
+
+  Pairs(Stack&& left, Stack&& right, DType factors) : x(std::move(left)), y(std::move(right)), type(factors) {
+    leading = std::max(x.leading, y.leading);
+  }
+  // False where they do not fit.
+  bool fit() {
+    if (x.columns != y.rows) return false;
+    for (int i = 0; i < leading; i++) {
+      const int ix = i - (leading - x.leading), iy = i - (leading - y.leading);
+      const Py_ssize_t sx = ix < 0 ? 1 : x.shape[ix], sy = iy < 0 ? 1 : y.shape[iy];
+      if (sx != sy && sx != 1 && sy != 1) return false;
+      shape[i] = sx == 1 ? sy : sx;
+      x_steps[i] = sx == 1 ? 0 : x.strides[ix];
+      y_steps[i] = sy == 1 ? 0 : y.strides[iy];
+      stacks *= shape[i];
+    }
+    shape[leading] = x.rows;
+    shape[leading + 1] = y.columns;
+    return true;
+  }
+  Py_ssize_t work() const { return x.rows * y.columns * x.columns; }
+
+  // The products into c, one matrix after the other, or added to what is there; `summed`: all into the same matrix.
+  void multiply(const Ref& c, bool add = false, bool summed = false, const void* bias = nullptr, const Tensor* kept = nullptr) const {
+    const Py_ssize_t m = x.rows, n = y.columns, k = x.columns, each = work();
+    char* out = data_of(c);
+    const ptrdiff_t bytes = summed ? 0 : m * n * item_size(computed_in(type));
+    const auto one = [&](Py_ssize_t rows, ptrdiff_t x_at, ptrdiff_t y_at, char* to, bool adds, bool split) {
+      gemm(type, rows, n, k, 1.0, x.view(x_at), y.view(y_at), bias, adds ? 1.0 : 0.0, to, split);
+    };
+    Unlocked unlocked(stacks * each > kReleaseWork, x.owner, y.owner, c, kept);
+    if (stacks == 1) return one(m, 0, 0, out, add, each > kParallelWork);
+    // A contiguous stack times one matrix is one tall product.
+    if (!summed && x.adjacent && y.leading == 0 && leading == x.leading)
+      return gemm(type, stacks * m, n, k, 1.0, {x.data, k, 1}, y.view(), bias, add ? 1.0 : 0.0, out, stacks * each > kParallelWork);
+    const bool inside = summed || (each > kParallelWork && stacks < 2 * get_num_threads());
+    const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t s = begin; s < end; s++) {
+        ptrdiff_t x_at = 0, y_at = 0;
+        for (Py_ssize_t d = leading - 1, rest = s; d >= 0; d--) {
+          const Py_ssize_t i = d ? rest % shape[d] : rest;
+          x_at += i * x_steps[d];
+          y_at += i * y_steps[d];
+          if (d) rest /= shape[d];
+        }
+        one(m, x_at, y_at, out + s * bytes, add || (summed && s > 0), inside && each > kParallelWork);
+      }
+    };
+    if (inside) run(0, stacks);
+    else parallel(stacks, kParallelWork / 4 / (each + 1) + 1, run);
+  }
+};
+
 // Arguments that do not fit together get NotImplemented, here and below: the definition in ops/matrix/products.py says what is
 // wrong, in words that depend on the case.
 Ref matmul(const TensorInfo& a, const TensorInfo& b) {
-  const DType type = a.dtype;
-  if (!a.is_float_or_half()) return {};
-  if (a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return {};
-  if (a.shape[a.ndim - 1] != b.shape[b.ndim == 1 ? 0 : b.ndim - 2]) return {};
-  const Stack x = make_stack(a, type, true), y = make_stack(b, type, false);
-  const Py_ssize_t m = x.rows, k = x.columns, n = y.columns;
-  const ptrdiff_t item = item_size(computed_in(type));
-
-  // The broadcast leading shape.
-  Py_ssize_t shape[kMaxDims + 2];
-  const int leading = x.leading > y.leading ? x.leading : y.leading;
-  Py_ssize_t stacks = 1;
-  Py_ssize_t x_steps[kMaxDims], y_steps[kMaxDims];
-  for (int i = 0; i < leading; i++) {
-    const int ix = i - (leading - x.leading), iy = i - (leading - y.leading);
-    const Py_ssize_t sx = ix < 0 ? 1 : x.shape[ix], sy = iy < 0 ? 1 : y.shape[iy];
-    if (sx != sy && sx != 1 && sy != 1) return {};
-    shape[i] = sx == 1 ? sy : sx;
-    x_steps[i] = sx == 1 ? 0 : x.strides[ix];
-    y_steps[i] = sy == 1 ? 0 : y.strides[iy];
-    stacks *= shape[i];
-  }
-  int ndim = leading;
-  if (a.ndim > 1) shape[ndim++] = m;
-  if (b.ndim > 1) shape[ndim++] = n;
-  Ref result = new_ref(computed_in(type), ndim, shape, device_of(a, b));
-  if (!has_memory(result)) return rounded(std::move(result), type);
-  char* c = data_of(result);
-  const Py_ssize_t work = m * n * k;
-
-  if (stacks == 1) {
-    Unlocked unlocked(work > kReleaseWork, x.owner, y.owner, result);
-    gemm(type, m, n, k, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c, work > kParallelWork);
-  } else if (leading == x.leading && y.leading == 0 && y.row != 0 && a.contiguous() && as_tensor(x.owner) == a.tensor) {
-    // A contiguous stack times one matrix is one tall product.
-    Unlocked unlocked(stacks * work > kReleaseWork, x.owner, y.owner, result);
-    gemm(type, stacks * m, n, k, 1.0, {x.data, k, 1}, {y.data, y.row, y.column}, nullptr, 0.0, c, stacks * work > kParallelWork);
-  } else if (m * n > 0) {
-    Unlocked unlocked(stacks * work > kReleaseWork, x.owner, y.owner, result);
-    const bool parallel_inside = work > kParallelWork && stacks < 2 * get_num_threads();
-    const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
-      for (ptrdiff_t s = begin; s < end; s++) {
-        const char* xs = x.data;
-        const char* ys = y.data;
-        for (Py_ssize_t d = leading - 1, rest = s; d >= 0; d--) {
-          xs += rest % shape[d] * x_steps[d];
-          ys += rest % shape[d] * y_steps[d];
-          rest /= shape[d];
-        }
-        gemm(type, m, n, k, 1.0, {xs, x.row, x.column}, {ys, y.row, y.column}, nullptr, 0.0, c + s * m * n * item, parallel_inside);
-      }
-    };
-    if (parallel_inside) run(0, stacks);
-    else parallel(stacks, kParallelWork / 4 / (work + 1) + 1, run);
-  }
-  return rounded(std::move(result), type);
+  if (!multiplies(a) || a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return {};
+  Pairs pairs(make_stack(a), make_stack(b, false), factor_type(a.dtype));
+  if (!pairs.fit()) return {};
+  int ndim = pairs.leading;
+  if (a.ndim > 1) ndim++;
+  if (b.ndim > 1) pairs.shape[ndim++] = pairs.y.columns;
+  Ref result = new_ref(sum_type(a.dtype), ndim, pairs.shape, device_of(a, b));
+  if (has_memory(result) && as_tensor(result)->numel()) pairs.multiply(result);
+  return rounded(std::move(result), a.dtype);
 }
 
-// Of two matrices.
+// Of two matrices; of stacks as long as each other; of a matrix and a vector; of two vectors.
 Ref mm(const TensorInfo& a, const TensorInfo& b) { return a.ndim == 2 && b.ndim == 2 ? matmul(a, b) : Ref(); }
+Ref bmm(const TensorInfo& a, const TensorInfo& b) {
+  return a.ndim == 3 && b.ndim == 3 && a.shape[0] == b.shape[0] ? matmul(a, b) : Ref();
+}
+Ref mv(const TensorInfo& a, const TensorInfo& b) { return a.ndim == 2 && b.ndim == 1 ? matmul(a, b) : Ref(); }
+Ref dot(const TensorInfo& a, const TensorInfo& b) { return a.ndim == 1 && b.ndim == 1 ? matmul(a, b) : Ref(); }
 
-// The product of two matrices of a type that gemm knows, one of them transposed.
-struct Factor {
-  const TensorInfo& matrix;
-  bool transposed;
-  Stack stack() const {
-    Stack s = make_stack(matrix, matrix.dtype, true);
-    if (transposed) std::swap(s.rows, s.columns), std::swap(s.row, s.column);
-    return s;
-  }
-};
-Ref product_of(Factor left, Factor right, DeviceType device) {
-  const DType type = left.matrix.dtype;
-  const Stack x = left.stack(), y = right.stack();
-  const Py_ssize_t shape[2] = {x.rows, y.columns}, work = x.rows * y.columns * x.columns;
-  Ref sums = new_ref(computed_in(type), 2, shape, device);
-  if (device != DeviceType::Meta) {
-    char* c = data_of(sums);
-    Unlocked unlocked(work > kReleaseWork, x.owner, y.owner, sums);
-    gemm(type, x.rows, y.columns, x.columns, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c,
-         work > kParallelWork);
-  }
-  return rounded(std::move(sums), type);
+// Whether the columns of a matrix follow each other, as torch looks: the gradient then has this layout too.
+bool lies_by_columns(const TensorOrNone& a) {
+  return a.tensor && a.ndim == 2 && a.strides[0] == item_size(a.dtype) && a.strides[1] == a.shape[0] * a.strides[0];
 }
 
-// The gradients of a @ b; a or b may be None where no gradient needs it.
+// x @ y; with `by_columns` (of matrices) in this layout; in another shape where one is given.
+Ref product_of(Stack&& x, Stack&& y, DType type, DeviceType device, bool by_columns = false, int ndim = 0,
+               const Py_ssize_t* shape = nullptr) {
+  const bool swap = by_columns && !x.leading && !y.leading;
+  Pairs pairs = swap ? Pairs(std::move(y).turned(), std::move(x).turned(), factor_type(type))
+                     : Pairs(std::move(x), std::move(y), factor_type(type));
+  if (!pairs.fit()) return {};
+  const bool own = swap || !shape;
+  Ref sums = new_ref(sum_type(type), own ? pairs.leading + 2 : ndim, own ? pairs.shape : shape, device);
+  if (has_memory(sums) && as_tensor(sums)->numel()) pairs.multiply(sums);
+  sums = rounded(std::move(sums), type);
+  if (!swap) return sums;
+  const TensorInfo made = info_of(sums);
+  Layout l;
+  l.add(made.shape[1], made.strides[1]);
+  l.add(made.shape[0], made.strides[0]);
+  return make_view(made, l);
+}
+
+// The gradients of a @ b, of two matrices, two stacks of one shape, or a contiguous stack and a matrix; a or b may be None where no
+// gradient needs it.
 Gradients matmul_backward(const TensorInfo& g, const TensorOrNone& a, const TensorOrNone& b, const Needs<2>& needs) {
-  if (!g.is_float_or_half() || g.ndim != 2) return {};
-  if (needs[0] && (!b.tensor || b.ndim != 2 || b.dtype != g.dtype || b.shape[1] != g.shape[1])) return {};
-  if (needs[1] && (!a.tensor || a.ndim != 2 || a.dtype != g.dtype || a.shape[0] != g.shape[0])) return {};
+  if (!g.is_float_or_half() || g.ndim < 2) return {};
+  const int dims_a = needs[0] ? needs[0] - 1 : a.tensor ? a.ndim : 0, dims_b = needs[1] ? needs[1] - 1 : b.tensor ? b.ndim : 0;
+  if (dims_a != g.ndim || (dims_b != g.ndim && dims_b != 2)) return {};
+  const auto fits = [&g](const TensorOrNone& t, int ndim) {
+    return t.tensor && t.dtype == g.dtype && t.ndim == ndim && (ndim == 2 || std::equal(t.shape, t.shape + ndim - 2, g.shape));
+  };
+  if ((needs[0] && !fits(b, dims_b)) || (needs[1] && !fits(a, dims_a))) return {};
+  const bool tall = dims_b < dims_a;
+  if (tall && (!g.contiguous() || (needs[1] && !a.contiguous()))) return {};
   const DeviceType device = device_of(g, a, b);
   Ref ga, gb;
-  if (needs[0]) ga = product_of({g, false}, {b, true}, device);
-  if (needs[1]) gb = product_of({a, true}, {g, false}, device);
+  if (needs[0]) ga = product_of(make_stack(g), make_stack(b).turned(), g.dtype, device, lies_by_columns(a));
+  if (needs[1]) {
+    Stack x = make_stack(a), y = make_stack(g);
+    if (tall) x = std::move(x).flat(), y = std::move(y).flat();
+    gb = product_of(std::move(x).turned(), std::move(y), g.dtype, device, lies_by_columns(b));
+  }
+  if ((needs[0] && !ga) || (needs[1] && !gb)) return {};
   return gradients_of({&ga, &gb});
 }
 
-// beta * bias + alpha * (a @ b); the bias broadcasts to the product.
-Ref addmm(TensorOrNone& bias, const TensorInfo& a, const TensorInfo& b, double alpha, double beta) {
-  const bool has_bias = bias.tensor;
-  const DType type = a.dtype, wide = computed_in(type);
-  if (!a.is_float_or_half() || b.dtype != type || (has_bias && bias.dtype != type)) return {};
-  if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return {};
-  const Stack x = make_stack(a, type, true), y = make_stack(b, type, true);
-  const Ref bias_owner = has_bias && bias.dtype != wide ? contiguous_as(bias.tensor, wide) : Ref();
-  if (bias_owner) bias.set(bias_owner);
-  const Py_ssize_t shape[2] = {x.rows, y.columns};
-  Ref result = new_ref(wide, 2, shape, device_of(a, b, bias));
-  if (!has_memory(result)) return rounded(std::move(result), type);
+// A number that a product is multiplied by: an int or a float; 1 where it is left out.
+struct Factor {
+  static constexpr Text kType = "float";
+  bool read(const Argument& a) {
+    whole = a.object == Py_None || PyLong_CheckExact(a.object);
+    if (!whole && !PyFloat_Check(a.object)) return false;
+    value = a.object == Py_None ? 1.0 : whole ? PyLong_AsDouble(a.object) : PyFloat_AS_DOUBLE(a.object);
+    if (PyErr_Occurred()) PyErr_Clear(), value = DBL_MAX;
+    return true;
+  }
+  // Whether `type` holds it: of integers 0 and 1 alone, which say what is to be done.
+  bool fits(DType type) const {
+    if (type == DType::I32 || type == DType::I64) return whole && (value == 0 || value == 1);
+    const double most = type == DType::F64 || type == DType::C128 ? DBL_MAX : type == DType::F16 ? 65504.0 : FLT_MAX;
+    return std::abs(value) <= most / 2 || std::abs(value) > DBL_MAX || std::isnan(value);
+  }
+  double value;
+  bool whole;
+};
+
+// to[i] = to[i] * by + from[i], or without from; of real or complex numbers, which are two real ones.
+void scale_and_add(const Ref& to, double by, const Ref& from) {
+  const DType type = as_tensor(to)->dtype;
+  const Py_ssize_t n = as_tensor(to)->nbytes() / (type == DType::F32 || type == DType::C64 ? 4 : 8);
+  const auto run = [n, by]<class T>(T* x, T* y) {
+    const T f = static_cast<T>(by);
+    for (Py_ssize_t i = 0; i < n; i++) x[i] = y ? x[i] * f + y[i] : x[i] * f;
+  };
+  char* more = from ? data_of(from) : nullptr;
+  by_type(type == DType::F32 || type == DType::C64 ? DType::F32 : DType::F64, run, data_of(to), more);
+}
+
+// beta * added + alpha * (the products of a and b, or their sum); what is added broadcasts to the result of `ndim` dimensions. With
+// beta 0 it is not looked at.
+Ref add_to_product(const TensorInfo& added, Pairs& pairs, Py_ssize_t ndim, const Factor& beta, const Factor& alpha, bool summed,
+                   DType type, DeviceType device) {
+  const Py_ssize_t* shape = pairs.shape + (summed ? pairs.leading : 0);
+  if (added.dtype != type || added.ndim > ndim || !beta.fits(pairs.type) || !alpha.fits(pairs.type)) return {};
+  for (int i = 1; i <= added.ndim; i++)
+    if (added.shape[added.ndim - i] != shape[ndim - i] && added.shape[added.ndim - i] != 1) return {};
+  const DType wide = sum_type(type);
+  Ref result = new_ref(wide, static_cast<int>(ndim), shape, device), more;
+  if (!has_memory(result) || !as_tensor(result)->numel()) return rounded(std::move(result), type);
+  const bool adds = beta.value != 0, multiplied = alpha.value != 0, after = adds && multiplied && alpha.value != 1;
   Pinned pins[2];
-  const void* row = nullptr;
-  if (has_bias && beta != 0.0) {
-    const bool is_row = bias.contiguous() && bias.size() == shape[1] && bias.ndim >= 1 && bias.ndim <= 2 &&
-                        bias.shape[bias.ndim - 1] == shape[1];
-    if (is_row && alpha == 1.0 && beta == 1.0) {
-      row = bias.data;
-    } else {
-      if (as_tensor(result)->nbytes() > kReleaseGilBytes) {  // which is written without the GIL
-        pins[0].take(as_tensor(x.owner)->storage());
-        pins[1].take(as_tensor(y.owner)->storage());
-      }
-      copy_values(result, bias.tensor);
-    }
-  } else {
-    beta = 0.0;
+  if (adds && as_tensor(result)->nbytes() > kReleaseGilBytes) {  // which is written without the GIL
+    pins[0].take(as_tensor(pairs.x.owner)->storage());
+    pins[1].take(as_tensor(pairs.y.owner)->storage());
   }
-  const Py_ssize_t work = shape[0] * shape[1] * x.columns;
-  char* c = data_of(result);
-  {
-    Unlocked unlocked(work > kReleaseWork, x.owner, y.owner, row ? bias.tensor : nullptr, result);
-    gemm(type, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row, row ? 0.0 : beta, c,
-         work > kParallelWork);
-  }
+  if (after) more = new_ref(wide, static_cast<int>(ndim), shape, device);
+  if (adds) copy_values(after ? more : result, added.tensor);
+  if (adds && beta.value != 1) scale_and_add(after ? more : result, beta.value, {});
+  if (multiplied) pairs.multiply(result, adds && !after, summed);
+  else if (!adds) std::memset(data_of(result), 0, as_tensor(result)->nbytes());
+  if (multiplied && alpha.value != 1) scale_and_add(result, alpha.value, more);
   return rounded(std::move(result), type);
+}
+
+// Of matrices, or of stacks (`kDims` 3) whose products are added up where kSummed.
+template <int kDims, bool kSummed>
+Ref add_products(const TensorInfo& added, const TensorInfo& a, const TensorInfo& b, Factor& beta, Factor& alpha) {
+  if (!multiplies(a) || a.dtype != b.dtype || a.ndim != kDims || b.ndim != kDims) return {};
+  if (kDims == 3 && (a.shape[0] != b.shape[0] || (kSummed && a.shape[0] == 0))) return {};
+  Pairs pairs(make_stack(a), make_stack(b), factor_type(a.dtype));
+  if (!pairs.fit()) return {};
+  return add_to_product(added, pairs, kSummed ? 2 : kDims, beta, alpha, kSummed, a.dtype, device_of(added, a, b));
+}
+
+// beta * added + alpha * (matrix @ vector), or + alpha * the products of two vectors' elements.
+Ref addmv(const TensorInfo& added, const TensorInfo& a, const TensorInfo& v, Factor& beta, Factor& alpha) {
+  if (!multiplies(a) || a.dtype != v.dtype || a.ndim != 2 || v.ndim != 1) return {};
+  Pairs pairs(make_stack(a), make_stack(v, false), factor_type(a.dtype));
+  return pairs.fit() ? add_to_product(added, pairs, 1, beta, alpha, false, a.dtype, device_of(added, a, v)) : Ref();
+}
+Ref addr(const TensorInfo& added, const TensorInfo& u, const TensorInfo& v, Factor& beta, Factor& alpha) {
+  if (!multiplies(u) || u.dtype != v.dtype || u.ndim != 1 || v.ndim != 1) return {};
+  Pairs pairs(make_stack(u, false), make_stack(v), factor_type(u.dtype));
+  return pairs.fit() ? add_to_product(added, pairs, 2, beta, alpha, false, u.dtype, device_of(added, u, v)) : Ref();
+}
+
+// A tensor's rows as one matrix.
+Stack rows_of(const TensorInfo& x) {
+  if (x.ndim <= 2) return make_stack(x);
+  const Ref rows = contiguous(x.tensor);
+  return make_stack(info_of(rows)).flat();
 }
 
 // x @ w.T + bias over any leading dimensions of x.
 Ref linear(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bias) {
   const bool has_bias = bias.tensor;
-  if (!x.is_float_or_half() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return {};
-  const DType type = x.dtype, wide = computed_in(type);
-  if (w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype)) return {};
-  const Py_ssize_t k = x.shape[x.ndim - 1], n = w.shape[0];
-  Py_ssize_t m = 1;
-  for (int i = 0; i + 1 < x.ndim; i++) m *= x.shape[i];
-  if (k != w.shape[1] || (has_bias && bias.shape[0] != n)) return {};
-  const Stack ws = make_stack(w, type, true);
-  Stack xs;
-  if (x.ndim == 2) {
-    xs = make_stack(x, type, true);
-  } else {
-    xs.owner = contiguous(x.tensor);
-    xs.data = data_of(xs.owner);
-    xs.row = k;
-  }
-  const Ref bias_owner = has_bias ? contiguous_as(bias.tensor, wide) : Ref();
+  if (!multiplies(x) || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return {};
+  const DType type = x.dtype, wide = sum_type(type);
+  if (w.dtype != type || (has_bias && bias.dtype != type)) return {};
   Py_ssize_t shape[kMaxDims];
-  for (int i = 0; i + 1 < x.ndim; i++) shape[i] = x.shape[i];
-  shape[x.ndim - 1] = n;
+  std::copy_n(x.shape, x.ndim - 1, shape);
+  shape[x.ndim - 1] = w.shape[0];
+  if (x.shape[x.ndim - 1] != w.shape[1] || (has_bias && bias.shape[0] != w.shape[0])) return {};
+  Pairs pairs(rows_of(x), make_stack(w).turned(), factor_type(type));
+  const Ref row = has_bias ? contiguous_as(bias.tensor, wide) : Ref();
+  if (!pairs.fit()) return {};
   Ref result = new_ref(wide, x.ndim, shape, device_of(x, w, bias));
-  if (!has_memory(result)) return rounded(std::move(result), type);
-  const Py_ssize_t work = m * n * k;
-  const void* row = has_bias ? data_of(bias_owner) : nullptr;
-  char* c = data_of(result);
-  {
-    Unlocked unlocked(work > kReleaseWork, xs.owner, ws.owner, bias_owner, result);
-    gemm(type, m, n, k, 1.0, {xs.data, xs.row, xs.column}, {ws.data, ws.column, ws.row}, row, 0.0, c, work > kParallelWork);
-  }
+  if (has_memory(result) && as_tensor(result)->numel())
+    pairs.multiply(result, false, false, row ? data_of(row) : nullptr, row ? as_tensor(row) : nullptr);
   return rounded(std::move(result), type);
 }
 
@@ -249,40 +339,26 @@ Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const Tens
   const DType type = g.dtype, wide = computed_in(type);
   const Py_ssize_t n = g.shape[g.ndim - 1];
   if (need_x && (!w.tensor || w.dtype != type || w.ndim != 2 || w.shape[0] != n)) return {};
-  if (need_w && (!x.tensor || x.dtype != type || x.ndim != g.ndim)) return {};
-  Py_ssize_t m = 1, shape[kMaxDims];
-  for (int i = 0; i + 1 < g.ndim; i++) {
-    if (need_w && g.shape[i] != x.shape[i]) return {};
-    m *= shape[i] = g.shape[i];
-  }
-  const Py_ssize_t k = need_x ? w.shape[1] : need_w ? x.shape[x.ndim - 1] : 0;
-  if (need_x && need_w && x.shape[x.ndim - 1] != k) return {};
-  shape[g.ndim - 1] = k;
+  if (need_w && (!x.tensor || x.dtype != type || x.ndim != g.ndim || !std::equal(g.shape, g.shape + g.ndim - 1, x.shape))) return {};
   const DeviceType device = device_of(g, x, w);
-  const Py_ssize_t sizes[2] = {n, k};
+  const Ref given = contiguous(g.tensor);
+  const TensorInfo gradient = info_of(given);
   Ref gx, gw, gb;
-  if (need_x) gx = new_ref(wide, g.ndim, shape, device);
-  if (need_w) gw = new_ref(wide, 2, sizes, device);
-  if (need_b) gb = new_ref(wide, 1, &n, device);
-  if (device != DeviceType::Meta) {
-    Stack ws;
-    Ref gc = contiguous(g.tensor), xc = need_w ? contiguous(x.tensor) : Ref();
-    if (need_x) ws = make_stack(w, type, true);
-    Ref summands = need_b ? contiguous_as(as_tensor(gc), wide) : Ref();
-    const char* gp = data_of(gc);
-    const char* sp = summands ? data_of(summands) : nullptr;
-    const char* xp = xc ? data_of(xc) : nullptr;
-    char* to_x = gx ? data_of(gx) : nullptr;
-    char* to_w = gw ? data_of(gw) : nullptr;
-    char* to_b = gb ? data_of(gb) : nullptr;
-    const Py_ssize_t work = m * n * k;
-    const bool many = work > kParallelWork;
-    Unlocked unlocked((need_x || need_w) && work > kReleaseWork, gc, xc, ws.owner, summands, gx, gw, gb);
-    if (to_x) gemm(type, m, k, n, 1.0, {gp, n, 1}, {ws.data, ws.row, ws.column}, nullptr, 0.0, to_x, many);
-    if (to_w) gemm(type, n, k, m, 1.0, {gp, 1, n}, {xp, k, 1}, nullptr, 0.0, to_w, many);
-    if (to_b) sum_rows(wide, sp, m, n, to_b);
+  if (need_x) {
+    Py_ssize_t shape[kMaxDims];
+    std::copy_n(g.shape, g.ndim - 1, shape);
+    shape[g.ndim - 1] = w.shape[1];
+    gx = product_of(rows_of(gradient), make_stack(w), type, device, lies_by_columns(x), g.ndim, shape);
   }
-  for (Ref* gradient : {&gb, &gx, &gw}) *gradient = rounded(std::move(*gradient), type);
+  if (need_w) gw = product_of(rows_of(gradient).turned(), rows_of(x), type, device, lies_by_columns(w));
+  if (need_b) {
+    gb = new_ref(wide, 1, &n, device);
+    if (has_memory(gb)) {
+      const Ref summands = contiguous_as(gradient.tensor, wide);
+      sum_rows(wide, data_of(summands), n ? gradient.size() / n : 0, n, data_of(gb));
+      gb = rounded(std::move(gb), type);
+    }
+  }
   return has_bias ? gradients_of({&gb, &gx, &gw}) : gradients_of({&gx, &gw});
 }
 
@@ -300,6 +376,75 @@ Ref trace(const TensorInfo& a) {
   return out;
 }
 
+// A number times a row of them: to = x * from.
+template <class T>
+void times_row(const char* number, const char* from, Py_ssize_t n, bool complex, char* to) {
+  const T *x = elements<T>(number), *y = elements<T>(from);
+  T* out = elements<T>(to);
+  if (!complex)
+    for (Py_ssize_t i = 0; i < n; i++) out[i] = static_cast<T>(x[0] * y[i]);
+  else
+    for (Py_ssize_t i = 0; i < 2 * n; i += 2) {
+      out[i] = static_cast<T>(x[0] * y[i] - x[1] * y[i + 1]);
+      out[i + 1] = static_cast<T>(x[0] * y[i + 1] + x[1] * y[i]);
+    }
+}
+
+// Every element of a times all of b, of one type. Row by row of the result: the products of a row of a and one of b.
+Ref kron(const TensorInfo& a, const TensorInfo& b) {
+  if (a.dtype != b.dtype || !has_products(a.dtype) || is_half(a.dtype) || a.ndim == 0 || a.ndim != b.ndim) return {};
+  const int ndim = a.ndim, last = ndim - 1;
+  Py_ssize_t shape[kMaxDims];
+  for (int d = 0; d < ndim; d++)
+    if (__builtin_mul_overflow(a.shape[d], b.shape[d], &shape[d])) return {};
+  const Ref x = contiguous(a.tensor), y = contiguous(b.tensor);
+  Ref result = new_ref(a.dtype, ndim, shape, device_of(a, b));
+  const Py_ssize_t size = as_tensor(result)->numel();
+  if (!has_memory(result) || size == 0) return result;
+  const TensorInfo left = info_of(x), right = info_of(y);
+  const ptrdiff_t item = item_size(a.dtype);
+  const Py_ssize_t p = left.shape[last], q = right.shape[last];
+  const bool complex = a.dtype == DType::C64 || a.dtype == DType::C128;
+  const auto row_of = a.dtype == DType::F32 || a.dtype == DType::C64    ? times_row<float>
+                      : a.dtype == DType::F64 || a.dtype == DType::C128 ? times_row<double>
+                      : a.dtype == DType::I32                           ? times_row<uint32_t>
+                                                                        : times_row<uint64_t>;
+  char* out = data_of(result);
+  Unlocked unlocked(size * item > kReleaseGilBytes, x, y, result);
+  parallel(size / (p * q), kReleaseWork / (p * q) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (ptrdiff_t r = begin; r < end; r++) {
+      ptrdiff_t from = 0, other = 0;
+      for (Py_ssize_t d = last - 1, rest = r, step = 1, other_step = 1; d >= 0; d--) {
+        const Py_ssize_t at = rest % shape[d];
+        rest /= shape[d];
+        from += at / right.shape[d] * step;
+        other += at % right.shape[d] * other_step;
+        step *= left.shape[d];
+        other_step *= right.shape[d];
+      }
+      for (Py_ssize_t i = 0; i < p; i++)
+        row_of(left.data + (from * p + i) * item, right.data + other * q * item, q, complex, out + (r * p + i) * q * item);
+    }
+  });
+  return result;
+}
+
+// Of plain matrices that can be multiplied one after the other, the rows of each and the columns of the last.
+Result<"tuple[int, ...]"> chain_sizes(Given<"list[Tensor]"> tensors) {
+  if (!PyList_Check(tensors) || PyList_GET_SIZE(tensors.object) < 2) return {};
+  const Py_ssize_t n = PyList_GET_SIZE(tensors.object);
+  Ref sizes = owned(PyTuple_New(n + 1));
+  TensorInfo before, matrix;
+  for (Py_ssize_t i = 0; i < n; i++, before = matrix) {
+    if (!read_tensor(PyList_GET_ITEM(tensors.object, i), matrix) || matrix.ndim != 2 || matrix.tensor->flags & kWrapped) return {};
+    if (i && (matrix.dtype != before.dtype || matrix.tensor->device() != before.tensor->device() || matrix.shape[0] != before.shape[1]))
+      return {};
+    PyTuple_SET_ITEM(sizes.get(), i, owned(PyLong_FromSsize_t(matrix.shape[0])).release());
+  }
+  PyTuple_SET_ITEM(sizes.get(), n, owned(PyLong_FromSsize_t(matrix.shape[1])).release());
+  return sizes;
+}
+
 Nothing set_blas(Given<"str | bytes | PathLike[str]"> path) {
   PyObject* encoded = nullptr;
   if (!PyUnicode_FSConverter(path, &encoded)) return {};
@@ -311,12 +456,21 @@ Bool has_blas() { return Ref(PyBool_FromLong(blas_available())); }
 
 const KernelRows rows{
     long_kernel<matmul, "matmul(a, b): as torch.matmul, broadcasting the leading dimensions">(),
-    long_kernel<addmm, "addmm(bias, a, b, alpha=1, beta=1)">(),
+    long_kernel<add_products<2, false>, "addmm(input, a, b, beta=1, alpha=1): beta * input + alpha * (a @ b)">(),
+    long_kernel<add_products<3, false>, "baddbmm(input, a, b, beta=1, alpha=1): of stacks">(),
+    long_kernel<add_products<3, true>, "addbmm(input, a, b, beta=1, alpha=1): of the sum of a stack's products">(),
+    long_kernel<addmv, "addmv(input, a, v, beta=1, alpha=1)">(),
+    long_kernel<addr, "addr(input, u, v, beta=1, alpha=1)">(),
     long_kernel<linear, "linear(x, w, bias=None): x @ w.T + bias">(),
     long_kernel<linear_backward, "linear_backward(g, x, w, needs): ([grad_bias,] grad_x, grad_w)">(),
     long_kernel<mm, "mm(a, b): of two matrices">(),
+    long_kernel<bmm, "bmm(a, b): of two stacks of matrices">(),
+    long_kernel<mv, "mv(a, b): of a matrix and a vector">(),
+    long_kernel<dot, "dot(a, b): of two vectors">(),
     long_kernel<matmul_backward, "matmul_backward(g, a, b, needs): (grad_a, grad_b)">(),
     kernel<trace, "trace(a)">(),
+    long_kernel<kron, "kron(a, b): of as many dimensions">(),
+    layout_kernel<chain_sizes, "chain_sizes(tensors)">(),
     kernel<set_blas, "set_blas_library(path): opened at the first product that needs it">(),
     kernel<has_blas, "blas_available(): opens the library if that was not tried">(),
 };

@@ -12,6 +12,7 @@ void fill_softmax(DenseKernels& table);
 void fill_norm(DenseKernels& table);
 void fill_batch_norm(DenseKernels& table);
 void fill_gemm(DenseKernels& table);
+void fill_gemm_integer(DenseKernels& table);
 void fill_attention(DenseKernels& table);
 void fill_planes(DenseKernels& table);
 void fill_conv_product(DenseKernels& table);

@@ -14,6 +14,7 @@ static DenseKernels make_table() {
   fill_norm(table);
   fill_batch_norm(table);
   fill_gemm(table);
+  fill_gemm_integer(table);
   fill_attention(table);
   fill_planes(table);
   fill_conv_product(table);

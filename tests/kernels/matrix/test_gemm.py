@@ -107,9 +107,9 @@ def test_a_bias_is_what_the_sums_start_from(size, dtype):
     bounded(kernels.linear(a, stored(b, "columns").T, bias), a, b, bias)
     bounded(kernels.linear(a, b.T, bias), a, b, bias)
     for alpha, beta in ((1, 1), (0.5, 1), (1, -2), (0, 1), (1, 0)):
-        bounded(kernels.addmm(bias, a, b, alpha, beta), a, b, bias, alpha, beta)
+        bounded(kernels.addmm(bias, a, b, beta, alpha), a, b, bias, alpha, beta)
         whole = np.tile(bias, (size[0], 1)) * np.arange(size[0], dtype=dtype)[:, None]
-        bounded(kernels.addmm(whole, a, b, alpha, beta), a, b, whole, alpha, beta)
+        bounded(kernels.addmm(whole, a, b, beta, alpha), a, b, whole, alpha, beta)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

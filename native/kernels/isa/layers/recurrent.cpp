@@ -15,7 +15,8 @@
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
-constexpr ptrdiff_t kSliceBytes = 512;  // of a row
+template <class T>
+constexpr ptrdiff_t kSlice = 512 / sizeof(T);  // of a row
 constexpr int kFewRows = 3;
 
 ptrdiff_t panels_of(ptrdiff_t columns, ptrdiff_t width) { return (columns + width - 1) / width; }
@@ -42,29 +43,34 @@ void side_by_side(ptrdiff_t depth, const T* a, ptrdiff_t a_row, const T* panels,
   using V = Vec<T>;
   constexpr int NV = NP * kTileVecs;
   const ptrdiff_t panel = depth * kTileWidth<T>;
-  V sums[MR][NV];
+  for (ptrdiff_t k = 0; k < depth;) {
+    V sums[MR][NV];
 #pragma GCC unroll 16
-  for (int i = 0; i < MR; i++)
+    for (int i = 0; i < MR; i++)
 #pragma GCC unroll 16
-    for (int j = 0; j < NV; j++) sums[i][j] = V::load(c + i * ldc + j * V::N);
-  for (ptrdiff_t k = 0; k < depth; k++, panels += kTileWidth<T>) {
+      for (int j = 0; j < NV; j++) sums[i][j] = V::all(0);
+    for (const ptrdiff_t end = smaller(k + kSlice<T>, depth); k < end; k++, panels += kTileWidth<T>) {
 #pragma GCC unroll 16
-    for (int j = 0; j < NV; j++) {
-      const V b = V::load(panels + j / kTileVecs * panel + j % kTileVecs * V::N);
+      for (int j = 0; j < NV; j++) {
+        const V b = V::load(panels + j / kTileVecs * panel + j % kTileVecs * V::N);
 #pragma GCC unroll 16
-      for (int i = 0; i < MR; i++) sums[i][j] = fma(V::all(a[i * a_row + k]), b, sums[i][j]);
+        for (int i = 0; i < MR; i++) sums[i][j] = fma(V::all(a[i * a_row + k]), b, sums[i][j]);
+      }
     }
+#pragma GCC unroll 16
+    for (int i = 0; i < MR; i++)
+#pragma GCC unroll 16
+      for (int j = 0; j < NV; j++) {
+        T* to = c + i * ldc + j * V::N;
+        (V::load(to) + sums[i][j]).store(to);
+      }
   }
-#pragma GCC unroll 16
-  for (int i = 0; i < MR; i++)
-#pragma GCC unroll 16
-    for (int j = 0; j < NV; j++) sums[i][j].store(c + i * ldc + j * V::N);
 }
 
 template <class T>
 void add_product_of(ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth, const T* a, ptrdiff_t a_row, const T* packed, T* c,
                     ptrdiff_t ldc) {
-  constexpr ptrdiff_t kWidth = kTileWidth<T>, kSlice = kSliceBytes / static_cast<ptrdiff_t>(sizeof(T));
+  constexpr ptrdiff_t kWidth = kTileWidth<T>;
   ptrdiff_t j = 0;
   if (rows <= kFewRows) {
     const auto take = [&]<int MR, int NP>() {
@@ -78,11 +84,11 @@ void add_product_of(ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth, const T*
   for (; j < columns; j += kWidth) {
     const ptrdiff_t width = smaller(kWidth, columns - j);
     const int vecs = width > Vec<T>::N ? kTileVecs : 1;
-    for (ptrdiff_t k = 0; k < depth; k += kSlice) {
+    for (ptrdiff_t k = 0; k < depth; k += kSlice<T>) {
       const T* panel = packed + j * depth + k * kWidth;
       for (ptrdiff_t s = 0; s < strips.count; s++) {
         const ptrdiff_t row = strips.begin(s);
-        tile_of<T>(strips.rows(s), vecs, false)({smaller(kSlice, depth - k), a + row * a_row + k, a_row, 1, panel, kWidth, nullptr,
+        tile_of<T>(strips.rows(s), vecs, false)({smaller(kSlice<T>, depth - k), a + row * a_row + k, a_row, 1, panel, kWidth, nullptr,
                                                  true, c + row * ldc + j, ldc, width});
       }
     }

@@ -18,10 +18,13 @@ GemmBlocks half_gemm_blocks(ptrdiff_t n, ptrdiff_t k);
 void pack_half_block(DType dtype, const MatrixView& b, ptrdiff_t depth, Band columns, void* panels);
 void multiply_half_block(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const MatrixView& a, const void* panels,
                          const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
+bool half_vector_gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
+                      const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
 
 namespace {
 
-constexpr ptrdiff_t kThinDepth = 256;  // of a panel on the stack
+constexpr ptrdiff_t kTerms = 128;  // of a tile's sums: what more there is, is added as another sum, which rounds less
+constexpr ptrdiff_t kThinDepth = kTerms;  // of a panel on the stack
 constexpr ptrdiff_t kBlockBytes = kVecBytes == 64 ? 512 << 10 : 256 << 10;  // of b: about half of the second cache
 constexpr ptrdiff_t kSliceBytes = 1024;  // of a row of a: a strip and a panel as deep fit into the first cache
 
@@ -37,52 +40,24 @@ RUSHLIGHT_INLINE bool packs_strips(ptrdiff_t n, ptrdiff_t a_row, ptrdiff_t a_col
 }
 
 template <class T>
-RUSHLIGHT_INLINE T dot(const T* x, const T* y, ptrdiff_t n) {
-  using V = Vec<T>;
-  V a = V::all(0), b = a, c = a, d = a;
-  ptrdiff_t i = 0;
-  for (; i + 4 * V::N <= n; i += 4 * V::N) {
-    a = fma(V::load(x + i), V::load(y + i), a);
-    b = fma(V::load(x + i + V::N), V::load(y + i + V::N), b);
-    c = fma(V::load(x + i + 2 * V::N), V::load(y + i + 2 * V::N), c);
-    d = fma(V::load(x + i + 3 * V::N), V::load(y + i + 3 * V::N), d);
-  }
-  for (; i + V::N <= n; i += V::N) a = fma(V::load(x + i), V::load(y + i), a);
-  T sum = horizontal_sum((a + b) + (c + d));
-  for (; i < n; i++) sum += x[i] * y[i];
-  return sum;
-}
-
-// c (n) = start + a (k) @ b (k x n): eight rows of b at a time, so that c is read and written once for them.
-template <class T>
-void combine_rows(ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t a_column, const T* b, ptrdiff_t b_row, T* c) {
-  using V = Vec<T>;
-  constexpr int kRows = 8;
-  for (ptrdiff_t p = 0; p < k; p += kRows, b += kRows * b_row) {
-    const int rows = static_cast<int>(smaller(kRows, k - p));
-    V factors[kRows];
-    for (int i = 0; i < rows; i++) factors[i] = V::all(a[(p + i) * a_column]);
-    ptrdiff_t j = 0;
-    if (rows == kRows)
-      for (; j + V::N <= n; j += V::N) {
-        V sum = V::load(c + j);
-#pragma GCC unroll 8
-        for (int i = 0; i < kRows; i++) sum = fma(factors[i], V::load(b + i * b_row + j), sum);
-        sum.store(c + j);
-      }
-    for (; j < n; j++)
-      for (int i = 0; i < rows; i++) c[j] = multiply_add(a[(p + i) * a_column], b[i * b_row + j], c[j]);
-  }
-}
-
-template <class T>
 bool vector_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b,
                     ptrdiff_t b_row, ptrdiff_t b_column, const T* bias, bool accumulate, T* c, ptrdiff_t ldc) {
-  if ((m <= 2 || n <= 2) && b_row == 1 && a_column == 1 && k >= Vec<T>::N) {  // rows against rows
-    for (ptrdiff_t i = 0; i < m; i++)
-      for (ptrdiff_t j = 0; j < n; j++) {
-        const T start = accumulate ? c[i * ldc + j] : bias ? bias[j] : T(0);
-        c[i * ldc + j] = start + dot(a + i * a_row, b + j * b_column, k);
+  if ((m <= 2 || n <= 2) && b_row == 1 && a_column == 1 && k >= Vec<T>::N) {  // rows against rows, four at a time of the more
+    const bool tall = m > n;
+    const ptrdiff_t few = tall ? n : m, many = tall ? m : n, step = tall ? a_row : b_column;
+    for (ptrdiff_t f = 0; f < few; f++)
+      for (ptrdiff_t l = 0; l < many;) {
+        const T *lines = (tall ? a : b) + l * step, *other = tall ? b + f * b_column : a + f * a_row;
+        T sums[4];
+        const ptrdiff_t count = many - l < 4 ? 1 : 4;
+        if (count == 4) four_dots(lines, step, other, k, sums);
+        else sums[0] = dot(lines, other, k);
+        for (ptrdiff_t i = 0; i < count; i++) {
+          const ptrdiff_t column = tall ? f : l + i;
+          T& to = c[(tall ? l + i : f) * ldc + column];
+          to = (accumulate ? to : bias ? bias[column] : T(0)) + sums[i];
+        }
+        l += count;
       }
     return true;
   }
@@ -98,6 +73,7 @@ bool vector_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t
 
 bool vector_gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
                  bool accumulate, void* c, ptrdiff_t ldc) {
+  if (is_half(dtype)) return half_vector_gemm(dtype, m, n, k, a, b, bias, accumulate, c, ldc);
   bool done = false;
   float_or_double(dtype, [&]<class T>() {
     done = vector_gemm_of<T>(m, n, k, static_cast<const T*>(a.data), a.row, a.column, static_cast<const T*>(b.data), b.row,
@@ -190,6 +166,7 @@ void multiply_block_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const T* a, pt
   alignas(64) T strip[kTileRows * kSliceBytes / sizeof(T)];
   const Strips strips(m);
   const bool packs = packs_strips<T>(n, a_row, a_column);
+  const ptrdiff_t sums = (depth + kTerms - 1) / kTerms, terms = (depth + sums - 1) / sums;
   for (ptrdiff_t s = 0; s < strips.count; s++) {
     const int rows = strips.rows(s);
     TileTask<T> task{depth, a, a_row, a_column, panels, kWidth, bias, accumulate, c, ldc, kWidth};
@@ -199,7 +176,15 @@ void multiply_block_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const T* a, pt
     }
     for (ptrdiff_t j = 0; j < n; j += kWidth) {
       task.width = smaller(kWidth, n - j);
-      tile_of<T>(rows, task.width > Vec<T>::N ? kTileVecs : 1, packs)(task);
+      const TileFunction<T> tile = tile_of<T>(rows, task.width > Vec<T>::N ? kTileVecs : 1, packs);
+      TileTask<T> part = task;
+      for (ptrdiff_t k = 0; k < depth; k += terms) {
+        part.depth = smaller(terms, depth - k);
+        tile(part);
+        part.a += terms * (packs ? rows : a_column);
+        part.b += terms * kWidth;
+        part.accumulate = true;
+      }
       task.b += depth * kWidth;
       task.c += kWidth;
       if (bias) task.bias += kWidth;

@@ -16,17 +16,17 @@ constexpr ptrdiff_t kDepth = 256;
 #define RUSHLIGHT_PAIRS 1
 
 template <int MR>
-__attribute__((target("avx512bf16"))) void tile_of_pairs(ptrdiff_t pairs, const float* a, ptrdiff_t a_row, const float* panel,
-                                                         const TileTask<float>& t) {
+__attribute__((target("avx512bf16"))) void tile_of_pairs(ptrdiff_t pairs, const float* a, ptrdiff_t a_row, ptrdiff_t a_column,
+                                                         const float* panel, const TileTask<float>& t) {
   using V = Vec<float>;
   V acc[MR][2];
 #pragma GCC unroll 16
   for (int i = 0; i < MR; i++) acc[i][0] = acc[i][1] = V::all(0);
-  for (ptrdiff_t k = 0; k < pairs; k++, panel += kWidth) {
+  for (ptrdiff_t k = 0; k < pairs; k++, panel += kWidth, a += a_column) {
     const __m512bh b0 = (__m512bh)V::load(panel).v, b1 = (__m512bh)V::load(panel + V::N).v;
 #pragma GCC unroll 16
     for (int i = 0; i < MR; i++) {
-      const __m512bh x = (__m512bh)_mm512_set1_ps(a[i * a_row + k]);
+      const __m512bh x = (__m512bh)_mm512_set1_ps(a[i * a_row]);
       acc[i][0].v = (V::Raw)_mm512_dpbf16_ps((__m512)acc[i][0].v, b0, x);
       acc[i][1].v = (V::Raw)_mm512_dpbf16_ps((__m512)acc[i][1].v, b1, x);
     }
@@ -96,18 +96,14 @@ void multiply_pairs(ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const uint16_t* a
   const Strips strips(m);
   for (ptrdiff_t s = 0; s < strips.count; s++) {
     const int rows = strips.rows(s);
-    if (a_column == 1) copy_runs(a, a_row, depth, rows, reinterpret_cast<uint16_t*>(strip));
-    else {  // pairs of columns of a, transposed
-      alignas(64) float columns[kTileRows * kDepth / 2];
-      interleave_rows(a, a_column, a_row, depth, rows, rows, reinterpret_cast<uint32_t*>(columns));
-      for (ptrdiff_t k = 0; k < pairs; k++)
-        for (int i = 0; i < rows; i++) strip[i * pairs + k] = columns[k * rows + i];
-    }
+    const bool runs = a_column == 1;  // otherwise a pair of columns after the other
+    if (runs) copy_runs(a, a_row, depth, rows, reinterpret_cast<uint16_t*>(strip));
+    else interleave_rows(a, a_column, a_row, depth, rows, rows, reinterpret_cast<uint32_t*>(strip));
     TileTask<float> t = task;
     const auto tile = pairs_among(rows, std::make_integer_sequence<int, kTileRows>{});
     for (ptrdiff_t j = 0; j < n; j += kWidth, t.c += kWidth) {
       t.width = smaller(kWidth, n - j);
-      tile(pairs, strip, pairs, panels + j * pairs, t);
+      tile(pairs, strip, runs ? pairs : 1, runs ? 1 : rows, panels + j * pairs, t);
       if (t.bias) t.bias += kWidth;
     }
     a += rows * a_row;
@@ -160,7 +156,50 @@ void multiply_widened(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, co
   }
 }
 
+// A matrix of `lines` by `depth`, times a column: to[i * step] = start + sum over k of m[i][k] * v[k]. Blocks of the matrix become
+// float32, and are read along their longer side.
+void multiply_vector(DType dtype, ptrdiff_t lines, ptrdiff_t depth, const uint16_t* m, ptrdiff_t line, ptrdiff_t column,
+                     const uint16_t* v, ptrdiff_t v_step, const float* bias, ptrdiff_t bias_step, bool accumulate, float* to,
+                     ptrdiff_t step) {
+  constexpr ptrdiff_t kLong = 512, kShort = 16;
+  alignas(64) float wide[kLong * kShort], vector[kLong];
+  const bool rows = column == 1;
+  const ptrdiff_t most_lines = rows ? kShort : kLong, most_depth = rows ? kLong : kShort;
+  for (ptrdiff_t k = 0; k < depth; k += most_depth) {
+    const ptrdiff_t some = smaller(most_depth, depth - k);
+    widen(dtype, v + k * v_step, 1, 0, some, v_step, vector);
+    for (ptrdiff_t i = 0; i < lines; i += most_lines) {
+      const ptrdiff_t count = smaller(most_lines, lines - i);
+      const uint16_t* from = m + i * line + k * column;
+      float* out = to + i * step;
+      if (k == 0 && !accumulate)
+        for (ptrdiff_t l = 0; l < count; l++) out[l * step] = bias ? bias[(i + l) * bias_step] : 0.0f;
+      if (rows) {
+        widen(dtype, from, count, line, some, 1, wide);
+        for (ptrdiff_t l = 0; l < count; l++) out[l * step] += dot(wide + l * some, vector, some);
+      } else {
+        widen(dtype, from, some, column, count, 1, wide);
+        combine_rows(count, some, vector, 1, wide, count, out);
+      }
+    }
+  }
+}
+
 }  // namespace
+
+// Of a row or a column with a matrix that has adjacent elements one way.
+bool half_vector_gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
+                      const void* bias, bool accumulate, void* c, ptrdiff_t ldc) {
+  if (m != 1 && n != 1) return false;
+  const bool row = m == 1;  // c is one
+  const MatrixView matrix = row ? MatrixView{b.data, b.column, b.row} : a, vector = row ? MatrixView{a.data, a.column, 0} : b;
+  const ptrdiff_t step = row ? 1 : ldc;
+  if (matrix.column != 1 && (matrix.row != 1 || step != 1 || (bias && !row))) return false;
+  multiply_vector(dtype, row ? n : m, k, static_cast<const uint16_t*>(matrix.data), matrix.row, matrix.column,
+                  static_cast<const uint16_t*>(vector.data), vector.row, static_cast<const float*>(bias), row, accumulate,
+                  static_cast<float*>(c), step);
+  return true;
+}
 
 GemmBlocks half_gemm_blocks(ptrdiff_t n, ptrdiff_t k) {
   constexpr ptrdiff_t kPanels = 16;  // 512 KB of float32

@@ -8,31 +8,10 @@ template <class T, int MR, int NV, bool Packed>
 void tile(const TileTask<T>& t) {
   using V = Vec<T>;
   V acc[MR][NV];
-  const bool whole = t.width == NV * V::N;
-  T edge[NV * V::N];
-  T* c = t.c;
-  if (t.accumulate && whole) {
 #pragma GCC unroll 16
-    for (int i = 0; i < MR; i++)
+  for (int i = 0; i < MR; i++)
 #pragma GCC unroll 4
-      for (int j = 0; j < NV; j++) acc[i][j] = V::load(c + i * t.ldc + j * V::N);
-  } else if (t.accumulate) {
-#pragma GCC unroll 16
-    for (int i = 0; i < MR; i++) {
-      for (ptrdiff_t j = 0; j < NV * V::N; j++) edge[j] = j < t.width ? c[i * t.ldc + j] : T(0);
-#pragma GCC unroll 4
-      for (int j = 0; j < NV; j++) acc[i][j] = V::load(edge + j * V::N);
-    }
-  } else {
-    V start[NV];
-    for (ptrdiff_t j = 0; t.bias && j < NV * V::N; j++) edge[j] = j < t.width ? t.bias[j] : T(0);
-#pragma GCC unroll 4
-    for (int j = 0; j < NV; j++) start[j] = t.bias ? V::load(edge + j * V::N) : V::all(0);
-#pragma GCC unroll 16
-    for (int i = 0; i < MR; i++)
-#pragma GCC unroll 4
-      for (int j = 0; j < NV; j++) acc[i][j] = start[j];
-  }
+    for (int j = 0; j < NV; j++) acc[i][j] = V::all(0);
   const T* a = t.a;
   const T* b = t.b;
   const ptrdiff_t a_row = Packed ? 1 : t.a_row, a_column = Packed ? MR : t.a_column, ldb = t.ldb;
@@ -47,15 +26,16 @@ void tile(const TileTask<T>& t) {
       for (int j = 0; j < NV; j++) acc[i][j] = fma(x, bk[j], acc[i][j]);
     }
   }
+  const bool whole = t.width == NV * V::N;
 #pragma GCC unroll 16
   for (int i = 0; i < MR; i++) {
-    if (whole) {
+    T* c = t.c + i * t.ldc;
+    const T* start = t.accumulate ? c : t.bias;
 #pragma GCC unroll 4
-      for (int j = 0; j < NV; j++) acc[i][j].store(c + i * t.ldc + j * V::N);
-    } else {
-#pragma GCC unroll 4
-      for (int j = 0; j < NV; j++) acc[i][j].store(edge + j * V::N);
-      for (ptrdiff_t j = 0; j < t.width; j++) c[i * t.ldc + j] = edge[j];
+    for (int j = 0; j < NV; j++) {
+      const ptrdiff_t at = j * V::N;
+      if (whole) (start ? acc[i][j] + V::load(start + at) : acc[i][j]).store(c + at);
+      else if (at < t.width) store_some(start ? acc[i][j] + load_some(start + at, t.width - at) : acc[i][j], c + at, t.width - at);
     }
   }
 }
@@ -85,7 +65,7 @@ void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, pt
     for (; k < depth; k++, b += row, panel += padded) {
       ptrdiff_t j = 0;
       for (; j + N <= width; j += N) V::load(b + j).store(panel + j);
-      for (; j < padded; j++) panel[j] = j < width ? b[j] : T(0);
+      for (; j < padded; j += N) (j < width ? load_some(b + j, width - j) : V::all(0)).store(panel + j);
     }
     return;
   }
@@ -150,6 +130,8 @@ void pack_strip(int rows, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_
 
 template void pack_panel<float>(const float*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, float*);
 template void pack_panel<double>(const double*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, double*);
+template void pack_panel<uint32_t>(const uint32_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, uint32_t*);
+template void pack_panel<uint64_t>(const uint64_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, uint64_t*);
 template void pack_strip<float>(int, ptrdiff_t, const float*, ptrdiff_t, ptrdiff_t, float*);
 template void pack_strip<double>(int, ptrdiff_t, const double*, ptrdiff_t, ptrdiff_t, double*);
 template TileFunction<float> tile_of<float>(int, int, bool);

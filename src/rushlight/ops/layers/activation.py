@@ -23,7 +23,7 @@ from ..table.arrays import Array, dim_in, refuse
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
-from ..table.samples import one
+from ..table.samples import one, pair
 from ..table.signature import Flag, Number, Tensor
 
 _NOT_FLOAT = "bool int complex"
@@ -639,6 +639,34 @@ def rrelu_(
 alias("rrelu_", rrelu_, method=False, where="nn torch")
 
 
+_gate = pointwise(
+    "_gate(input: Tensor, other: Tensor)",
+    forward=lambda input, other: input * sigmoid(other),
+    partials={
+        "input": lambda other: sigmoid(other),
+        "other": lambda input, other: _gate_slope(input, other),
+    },
+    method=False,
+    in_place=False,
+    samples=pair,
+    doc="input * sigmoid(other).",
+)
+_gate_slope = pointwise(
+    "_gate_slope(input: Tensor, other: Tensor)",
+    forward=lambda input, other: input * sigmoid(other) * (1 - sigmoid(other)),
+    partials={
+        "input": lambda other: sigmoid(other) * (1 - sigmoid(other)),
+        "other": lambda input, other: (
+            input * sigmoid(other) * (1 - sigmoid(other)) * (1 - 2 * sigmoid(other))
+        ),
+    },
+    method=False,
+    in_place=False,
+    samples=pair,
+    doc="The derivative of input * sigmoid(other) by other.",
+)
+
+
 def _glu(input: Tensor, dim: int) -> Tensor:
     if input.ndim == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
@@ -649,13 +677,12 @@ def _glu(input: Tensor, dim: int) -> Tensor:
     if not input.dtype.is_floating_point:
         not_implemented_for("glu_cpu", input.dtype.scalar_name)
     left, right = input.chunk(2, dim)
-    return left * sigmoid(right)
+    return _gate(left, right)
 
 
 def _glu_vjp(g: Tensor, input: Tensor, dim: int) -> Tensor:
     left, right = input.chunk(2, dim)
-    gate = sigmoid(right)
-    return cat([g * gate, g * left * gate * (1 - gate)], dim)
+    return cat([_gate(g, right), _gate_slope(g * left, right)], dim)
 
 
 glu = general(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import _core
 from ..._base.errors import not_implemented_for
+from ..._base.size import Size
 from ..._core import Category, Op
 from ..layout.joining import stack
 from ..layout.shape import unsafe_view
@@ -31,6 +33,7 @@ from ..table.arrays import (
     warn_once,
     widened,
 )
+from ..table.graph_steps import in_steps
 from ..table.kinds import bilinear, composite, general
 from ..table.kinds import linear as linear_kind
 from ..table.reference import alias, wide
@@ -79,11 +82,6 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: float, alpha: float) ->
         )
     check_sizes(mat1, mat2)
     check_expand(input, (mat1.shape[0], mat2.shape[1]))
-    if mat1.dtype.kind == "f":
-        beta, alpha = (fitted_number(number, mat1.dtype).real for number in (beta, alpha))
-        result = _kernels.addmm(input if beta != 0 else None, mat1, mat2, alpha, beta)
-        if result is not NotImplemented:
-            return result
     if is_stored(mat1.dtype):  # rounded once
         check_float8(mat1, mat2)
         return rounded(_combine(widened(input), widened(mat1) @ widened(mat2), beta, alpha), mat1)
@@ -102,12 +100,18 @@ def _times(t: Tensor, number: Any) -> Any:
 
 
 def _sum_with_product(
-    signature: str, forward: Any, vjp: dict[str, Any], jvp: dict[str, Any], **more: Any
+    signature: str,
+    forward: Any,
+    native: Any,
+    vjp: dict[str, Any],
+    jvp: dict[str, Any],
+    **more: Any,
 ) -> Op:
     """beta * input + alpha * some product; `vjp` and `jvp` have the rules of the factors."""
     return general(
         signature,
         forward,
+        native=native,
         vjp={"input": lambda g, beta: _through(g, beta), **vjp},
         jvp={"input": lambda t, beta: _times(t, beta), **jvp},
         in_place=True,
@@ -119,6 +123,7 @@ def _sum_with_product(
 addmm = _sum_with_product(
     "addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addmm,
+    _kernels.addmm,
     vjp={
         "mat1": lambda g, mat2, alpha: _through(matmul(g, mat2.mH), alpha),
         "mat2": lambda g, mat1, alpha: _through(matmul(mat1.mH, g), alpha),
@@ -163,6 +168,7 @@ def _addmv(input: Array, mat: Array, vec: Array, beta: float, alpha: float) -> A
 addmv = _sum_with_product(
     "addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addmv,
+    _kernels.addmv,
     vjp={
         "mat": lambda g, vec, alpha: _through(g.unsqueeze(-1) * vec.conj(), alpha),
         "vec": lambda g, mat, alpha: _through(matmul(mat.mH, g), alpha),
@@ -201,6 +207,7 @@ def _addr(input: Array, vec1: Array, vec2: Array, beta: int, alpha: int) -> Arra
 addr = _sum_with_product(
     "addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addr,
+    _kernels.addr,
     vjp={
         "vec1": lambda g, vec2, alpha: _through(matmul(g, vec2.conj()), alpha),
         "vec2": lambda g, vec1, alpha: _through(matmul(g.mT, vec1.conj()), alpha),
@@ -244,6 +251,7 @@ baddbmm = _sum_with_product(
     "baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, "
     "alpha: Number = 1)",
     _baddbmm,
+    _kernels.baddbmm,
     vjp=_OF_BATCHES,
     jvp={
         "batch1": lambda t, batch2, alpha: _times(matmul(t, batch2), alpha),
@@ -278,6 +286,7 @@ def _addbmm(input: Array, batch1: Array, batch2: Array, beta: float, alpha: floa
 addbmm = _sum_with_product(
     "addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addbmm,
+    _kernels.addbmm,
     vjp=_OF_BATCHES,
     jvp={
         "batch1": lambda t, batch2, alpha: _times(matmul(t, batch2).sum(0), alpha),
@@ -364,32 +373,78 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"{dims_a[i]} "
                 f"and second has size {size_b} in dim {dims_b[i]}"
             )
-    gone_a = [dim_in(d, a.ndim) for d in dims_a]
-    gone_b = [dim_in(d, b.ndim) for d in dims_b]
-    kept_a = [d for d in range(a.ndim) if d not in gone_a]
-    kept_b = [d for d in range(b.ndim) if d not in gone_b]
-    size = math.prod(a.shape[d] for d in gone_a)
-    shape = [a.shape[d] for d in kept_a] + [b.shape[d] for d in kept_b]
-    rows = math.prod(a.shape[d] for d in kept_a)
-    columns = math.prod(b.shape[d] for d in kept_b)
-    left = a.permute(*kept_a, *gone_a).reshape(rows, size)
-    right = b.permute(*gone_b, *kept_b).reshape(size, columns)
-    return mm(left, right).reshape(shape)
+    plan = _contraction(a.shape, b.shape, tuple(dims_a), tuple(dims_b))
+    left = a.permute(plan.of_a).reshape(plan.left) if plan.of_a else a.reshape(plan.left)
+    right = b.permute(plan.of_b).reshape(plan.right) if plan.of_b else b.reshape(plan.right)
+    return mm(left, right).reshape(plan.shape)
 
 
-@composite(out="cast")
-def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: every element of input times all of other."""
+class _Contraction(NamedTuple):
+    """How tensordot is a product of matrices: in which order the dimensions of both go, or () where
+    that is how they are; the two matrices; the result."""
+
+    of_a: tuple[int, ...]
+    of_b: tuple[int, ...]
+    left: tuple[int, int]
+    right: tuple[int, int]
+    shape: tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=512)
+def _contraction(
+    a: tuple[int, ...], b: tuple[int, ...], dims_a: tuple[int, ...], dims_b: tuple[int, ...]
+) -> _Contraction:
+    gone_a = [dim_in(d, len(a)) for d in dims_a]
+    gone_b = [dim_in(d, len(b)) for d in dims_b]
+    kept_a = [d for d in range(len(a)) if d not in gone_a]
+    kept_b = [d for d in range(len(b)) if d not in gone_b]
+    size = math.prod(a[d] for d in gone_a)
+    shape = [a[d] for d in kept_a], [b[d] for d in kept_b]
+    orders = [*kept_a, *gone_a], [*gone_b, *kept_b]
+    of_a, of_b = (() if order == sorted(order) else tuple(order) for order in orders)
+    left, right = (math.prod(shape[0]), size), (size, math.prod(shape[1]))
+    return _Contraction(of_a, of_b, left, right, tuple(shape[0] + shape[1]))
+
+
+def _kron(input: Tensor, other: Tensor) -> Tensor:
     n = max(input.ndim, other.ndim)
-    if n == 2 and input.ndim == other.ndim:
-        (a, b), (c, d) = input.shape, other.shape
-        return unsafe_view(input.view(a, 1, b, 1) * other.view(1, c, 1, d), (a * c, b * d))
     p = (1,) * (n - input.ndim) + tuple(input.shape)
     q = (1,) * (n - other.ndim) + tuple(other.shape)
     left = input.reshape([s for size in p for s in (size, 1)])
     right = other.reshape([s for size in q for s in (1, size)])
-    shape = [s * t for s, t in zip(p, q, strict=True)]
-    return unsafe_view(left * right, shape)
+    return unsafe_view(left * right, [s * t for s, t in zip(p, q, strict=True)])
+
+
+def _kron_gradient(g: Tensor, other: Tensor, shape: Size, first: bool) -> Tensor:
+    """Of a factor: the sum over the places of the other one."""
+    n, own, rest = g.ndim, (1,) * (g.ndim - len(shape)) + tuple(shape), tuple(other.shape)
+    rest = (1,) * (n - len(rest)) + rest
+    pairs = zip(own, rest, strict=True) if first else zip(rest, own, strict=True)
+    parts = g.reshape([size for pair in pairs for size in pair])
+    dims = list(range(first, 2 * n, 2))
+    weights = other.conj().reshape([s for size in rest for s in ((1, size) if first else (size, 1))])
+    return (parts * weights).sum(dims).reshape(shape) if n else g * other.conj()
+
+
+kron = bilinear(
+    "kron(input: Tensor, other: Tensor)",
+    is_=_kron,
+    native=_kernels.kron,
+    transpose={
+        "input": lambda g, other, input_shape: _kron_gradient(g, other, input_shape, True),
+        "other": lambda g, input, other_shape: _kron_gradient(g, input, other_shape, False),
+    },
+    node="UnsafeViewBackward0",
+    unfold=in_steps(_kron, lambda out, a, b: (a, b)),
+    out="cast",
+    samples=lambda make: [
+        (make(2, 3), make(3, 2)),
+        (make(3), make(2, 2)),
+        (make(2, 1, 3), make(2)),
+        (make(), make(3)),
+    ],
+    doc="The Kronecker product: every element of input times all of other.",
+)
 
 
 def _cross(input: Tensor, other: Tensor, dim: int) -> Tensor:
@@ -494,7 +549,7 @@ _trace_transpose: Op = linear_kind(
 )
 
 
-def _best_order(sizes: list[int]) -> Array:
+def _best_order(sizes: Sequence[int]) -> Array:
     """Where to split each run of a product of matrices so that it takes the fewest
     multiplications: split[i, j] ends the left part of the run from i to j."""
     n, size = len(sizes) - 1, np.array(sizes, float)
@@ -514,15 +569,6 @@ def _best_order(sizes: list[int]) -> Array:
     return split
 
 
-def _best_of_three(sizes: list[int]) -> Any:
-    """The same for at most three matrices."""
-    if len(sizes) < 4:
-        return {(0, 1): 0}
-    a, b, c, d = sizes
-    first = a * c * (b + d) <= b * d * (a + c)
-    return {(0, 2): 1 if first else 0, (0, 1): 0, (1, 2): 1}
-
-
 @composite(
     where="linalg",
     out="multi_dot(): expected out tensor to have dtype {want.c_name} but got {got.c_name}",
@@ -532,50 +578,76 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices in the cheapest order; the first and the last may be
     vectors."""
     tensors = list(tensors)
-    if len(tensors) < 2:
-        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    plain = _kernels.chain_sizes(tensors)
+    if plain is not NotImplemented:
+        return _chain_product(tensors, plain)
+    sizes = _chain_sizes(tensors)
     first, last = tensors[0], tensors[-1]
-    for i, t in enumerate(tensors):
-        ends = i in (0, len(tensors) - 1)
-        if not (t.ndim == 2 or (ends and t.ndim == 1)):
-            where = f"tensor {i} must be 2D" if not ends else f"tensor {i} must be 1D or 2D"
-            raise RuntimeError(f"multi_dot(): {where} but got {t.ndim}D")
-    shapes = [tuple(t.shape) for t in tensors]
     if first.ndim == 1:
-        tensors[0], shapes[0] = first.unsqueeze(0), (1, first.shape[0])
+        tensors[0] = first.unsqueeze(0)
     if last.ndim == 1:
-        tensors[-1], shapes[-1] = last.unsqueeze(-1), (last.shape[0], 1)
+        tensors[-1] = last.unsqueeze(-1)
+    result = _chain_product(tensors, sizes)
+    if last.ndim == 1:
+        result = result.squeeze(-1)
+    return result.squeeze(0) if first.ndim == 1 else result
+
+
+def _chain_sizes(tensors: list[Tensor]) -> tuple[int, ...]:
+    """The rows of each matrix, and the columns of the last; torch's errors for what is no chain."""
+    end = len(tensors) - 1
+    if end < 1:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {end + 1}")
+    first = tensors[0]
+    for i, t in enumerate(tensors):
+        if t.ndim != 2 and (t.ndim != 1 or 0 < i < end):
+            where = f"tensor {i} must be 2D" if 0 < i < end else f"tensor {i} must be 1D or 2D"
+            raise RuntimeError(f"multi_dot(): {where} but got {t.ndim}D")
+    shapes = [t.shape for t in tensors]
+    if len(shapes[0]) == 1:
+        shapes[0] = (1, *shapes[0])
+    if len(shapes[end]) == 1:
+        shapes[end] = (*shapes[end], 1)
+    dtype, device = first.dtype, first.device
     for i, t in enumerate(tensors[1:]):
-        if t.dtype is not first.dtype:
+        if t.dtype is not dtype:
             raise RuntimeError(
                 "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
-                f"{first.dtype.c_name} and tensor {i + 1} {t.dtype.c_name}"
+                f"{dtype.c_name} and tensor {i + 1} {t.dtype.c_name}"
             )
-        if t.device != first.device:
+        if t.device != device:
             raise RuntimeError(
                 "multi_dot(): all tensors must be on the same device but tensor 0 is on "
-                f"{first.device} and tensor {i + 1} on {t.device}"
+                f"{device} and tensor {i + 1} on {t.device}"
             )
         if shapes[i][1] != shapes[i + 1][0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {listed(shapes[i])} and "
                 f"{listed(shapes[i + 1])} cannot be multiplied"
             )
-    sizes = [s[0] for s in shapes] + [shapes[-1][1]]
-    split = _best_order(sizes) if len(tensors) > 3 else _best_of_three(sizes)
+    return (*(s[0] for s in shapes), shapes[end][1])
+
+
+def _chain_product(tensors: list[Tensor], sizes: Sequence[int]) -> Tensor:
+    end = len(tensors) - 1
+    if end == 1:
+        return viewed_product(*tensors)
+    if end == 2:
+        a, b, c, d = sizes
+        x, y, z = tensors
+        if a * b * c + a * c * d < b * c * d + a * b * d:
+            return viewed_product(mm(x, y), z)
+        return viewed_product(x, mm(y, z))
+    split = _best_order(sizes)
 
     def product(i: int, j: int) -> Tensor:
         if i == j:
             return tensors[i]
-        k = split[i, j]
+        k = int(split[i, j])
         return mm(product(i, k), product(k + 1, j))
 
-    end = len(tensors) - 1
-    k = split[0, end]
-    result = viewed_product(product(0, k), product(k + 1, end))
-    if last.ndim == 1:
-        result = result.squeeze(-1)
-    return result.squeeze(0) if first.ndim == 1 else result
+    k = int(split[0, end])
+    return viewed_product(product(0, k), product(k + 1, end))
 
 
 @composite(

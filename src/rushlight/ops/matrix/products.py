@@ -301,10 +301,12 @@ def _bmm(input: Tensor, mat2: Tensor) -> Tensor:
 bmm = bilinear(
     "bmm(input: Tensor, mat2: Tensor)",
     is_=_bmm,
+    native=_kernels.bmm,
     transpose={
         "input": lambda g, mat2: matmul(g, mat2.mH),
         "mat2": lambda g, input: matmul(input.mH, g),
     },
+    backward=(_kernels.matmul_backward, "g input mat2 needs"),
     samples=lambda make: [(make(2, 3, 4), make(2, 4, 2))],
     overloads=(
         "(input, mat2, *, out)",
@@ -328,6 +330,7 @@ def _mv(a: Tensor, b: Tensor) -> Tensor:
 mv = bilinear(
     "mv(input: Tensor, vec: Tensor)",
     is_=_mv,
+    native=_kernels.mv,
     transpose={
         "input": lambda g, vec: g.unsqueeze(-1) * vec.conj(),
         "vec": lambda g, input: matmul(input.mH, g),
@@ -352,6 +355,7 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
 dot = bilinear(
     "dot(input: Tensor, tensor: Tensor)",
     is_=_dot,
+    native=_kernels.dot,
     transpose={
         "input": lambda g, tensor: g * tensor.conj(),
         "tensor": lambda g, input: g * input.conj(),
