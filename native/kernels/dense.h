@@ -8,6 +8,8 @@
 
 namespace rushlight {
 
+struct FftJob;  // fft.h
+
 // Any and All give Bool, Sum and Prod of integers I64, the others the element type of the input.
 enum class Reduce : uint8_t { Sum, Prod, Max, Min, SumSquares, Any, All, Count };
 
@@ -363,6 +365,9 @@ struct DenseKernels {
   void (*sgd)(DType dtype, void* param, const void* grad, void* buffer, bool first, ptrdiff_t n, const SgdOptions& o);
   void (*adam)(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq, ptrdiff_t n,
                double step, const AdamOptions& o);
+
+  // --- fft.cpp --- the groups [begin, end) of a job's lines, each of as many as a register has lanes
+  void (*fft)(const FftJob& job, ptrdiff_t begin, ptrdiff_t end, void* scratch);
 
   // --- normals.cpp ---
   // Uniforms of [0, 1) made normal in place, in groups of sixteen: elements j and j + 8 of a group are a pair.

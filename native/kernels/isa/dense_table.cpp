@@ -24,6 +24,7 @@ static DenseKernels make_table() {
   fill_winograd(table);
   fill_optimizers(table);
   fill_normals(table);
+  fill_fft(table);
   return table;
 }
 

@@ -12,45 +12,23 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
+from ... import _core
 from ..._base.dtypes import complex64, complex128, float64, get_default_dtype
 from ..._core import Op, Tensor
 from ..elementwise.complex_numbers import real
 from ..layout.joining import cat
 from ..layout.rearrange import roll
 from ..making.creation import arange
-from ..table.arrays import Array, dim_in, scalar_name
+from ..table.arrays import dim_in
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Keywords
 
 # ---- the three ops
 
 
-def _complex_type(a: Array) -> type:
-    return np.complex128 if a.dtype.itemsize == (16 if a.dtype.kind == "c" else 8) else np.complex64
-
-
-def _check(a: Array, kinds: str) -> None:
-    if a.dtype.kind not in kinds or a.dtype.itemsize == 2:
-        raise RuntimeError(f"Unsupported dtype {scalar_name(a)}")
-
-
-def _scaled(a: Array, scale: float, like: Any) -> Array:
-    return np.ascontiguousarray(a if scale == 1 else a * scale).astype(like, copy=False)
-
-
-def _c2c(a: Array, dim: Sequence[int], scale: float, forward: bool) -> Array:
-    _check(a, "c")
-    if not a.size:
-        return np.zeros(a.shape, a.dtype)
-    found = np.fft.fftn(a, axes=dim) if forward else np.fft.ifftn(a, axes=dim, norm="forward")
-    return _scaled(found, scale, a.dtype)
-
-
 c2c: Op = linear(
     "_fft_c2c(input: Tensor, dim: Sizes, scale: float, forward: bool)",
-    _c2c,
+    _core.kernels.fft_c2c,
     transpose={"input": lambda g, dim, scale, forward: c2c(g, dim, scale, not forward)},
     node="FftC2CBackward0",
     where="",
@@ -61,23 +39,13 @@ c2c: Op = linear(
 )
 
 
-def _r2c(a: Array, dim: Sequence[int], scale: float, onesided: bool) -> Array:
-    _check(a, "f")
-    like = _complex_type(a)
-    if not a.size:
-        shape = list(a.shape)
-        shape[dim[-1]] = shape[dim[-1]] // 2 + 1 if onesided else shape[dim[-1]]
-        return np.zeros(shape, like)
-    return _scaled((np.fft.rfftn if onesided else np.fft.fftn)(a, axes=dim), scale, like)
-
-
 def _r2c_back(g: Tensor, dim: Sequence[int], scale: float, onesided: bool, size: int) -> Tensor:
     return real(c2c(_resized(g, dim[-1], size) if onesided else g, dim, scale, False))
 
 
 r2c: Op = linear(
     "_fft_r2c(input: Tensor, dim: Sizes, scale: float, onesided: bool)",
-    _r2c,
+    _core.kernels.fft_r2c,
     transpose={
         "input": lambda g, dim, scale, onesided, input_shape: _r2c_back(
             g, dim, scale, onesided, input_shape[dim[-1]]
@@ -92,16 +60,6 @@ r2c: Op = linear(
 )
 
 
-def _c2r(a: Array, dim: int, scale: float, n: int) -> Array:
-    _check(a, "c")
-    like = np.empty(0, a.dtype).real.dtype
-    if not a.size:
-        shape = list(a.shape)
-        shape[dim] = n
-        return np.zeros(shape, like)
-    return _scaled(np.fft.irfft(a, n, axis=dim, norm="forward"), scale, like)
-
-
 def _c2r_back(g: Tensor, dim: int, scale: float, n: int) -> Tensor:
     """An entry stands for its mirror image too, but for the first and the middle one."""
     half = r2c(g, (dim,), scale, True)
@@ -114,7 +72,7 @@ def _c2r_back(g: Tensor, dim: int, scale: float, n: int) -> Tensor:
 
 c2r: Op = linear(
     "_fft_c2r(input: Tensor, dim: int, scale: float, n: int)",
-    _c2r,
+    _core.kernels.fft_c2r,
     transpose={"input": lambda g, dim, scale, n: _c2r_back(g, dim, scale, n)},
     node="FftC2RBackward0",
     where="",
