@@ -15,7 +15,10 @@
 
 namespace rushlight {
 
-ptrdiff_t FftJob::rows() const { return std::max({steps.n + (ends == FftEnds::HalvesAfter ? 1 : 0), loaded, stored}); }
+ptrdiff_t FftJob::rows() const {
+  if (convolution.n) return 2 * steps.n + std::max(stored - convolution.n, ptrdiff_t{0}) + 1;
+  return std::max({steps.n + 1, loaded, stored});
+}
 
 namespace {
 
@@ -104,6 +107,14 @@ T* resized(std::vector<char>& bytes, ptrdiff_t count) {
   return reinterpret_cast<T*>(bytes.data());
 }
 
+// The order of all results from that of the first n: of those that are made after them, in rows from `free` on; and of their opposites.
+void end_orders(Tables& t, ptrdiff_t free) {
+  t.order.resize(static_cast<size_t>(t.n));
+  for (ptrdiff_t k = 0; k < t.n + 2; k++) t.order.push_back(static_cast<uint32_t>(free + k));
+  t.turned = t.order;
+  std::reverse(t.turned.begin() + 1, t.turned.begin() + t.n);
+}
+
 template <class T>
 void make_steps(Tables& t) {
   t.factors = factors_of(t.n);
@@ -114,7 +125,7 @@ void make_steps(Tables& t) {
   }
   const Roots roots(t.n);
   T* to = resized<T>(t.numbers, 2 * count);
-  t.order.assign(static_cast<size_t>(2 * t.n + 2), 0);
+  t.order.assign(static_cast<size_t>(t.n), 0);
   length = t.n;
   ptrdiff_t digit = 1;  // of the results: the product of the factors before
   for (const int r : t.factors) {
@@ -130,9 +141,7 @@ void make_steps(Tables& t) {
     digit *= r;
     length = apart;
   }
-  for (ptrdiff_t k = t.n; k < 2 * t.n + 2; k++) t.order[static_cast<size_t>(k)] = static_cast<uint32_t>(k);
-  t.turned = t.order;
-  std::reverse(t.turned.begin() + 1, t.turned.begin() + t.n);
+  end_orders(t, t.n);
 }
 
 template <class T>
@@ -199,14 +208,22 @@ Fft adjacent(DType dtype, char* data, ptrdiff_t length, ptrdiff_t lines, bool fo
   return call;
 }
 
+Held tables(Table kind, DType dtype, ptrdiff_t n);
+
+// The length of a convolution: the shortest of 2^a b.
+ptrdiff_t convolution_of(ptrdiff_t n) {
+  ptrdiff_t length = 1;
+  while (length < 2 * n - 1) length *= 2;
+  for (const ptrdiff_t factor : {9, 15, 5, 3})
+    for (ptrdiff_t power = factor; power < length; power *= 2)
+      if (power >= 2 * n - 1) length = power;
+  return length;
+}
+
 // j k = (j^2 + k^2 - (k - j)^2) / 2: a transform is a convolution with exp(pi i k^2 / n), between two products with its conjugate.
 template <class T>
 bool make_chirps(Tables& t) {
-  ptrdiff_t length = 1;
-  while (length < 2 * t.n - 1) length *= 2;
-  for (const ptrdiff_t factor : {9, 15, 5, 3})  // of 2^a b the shortest
-    for (ptrdiff_t power = factor; power < length; power *= 2)
-      if (power >= 2 * t.n - 1) length = power;
+  const ptrdiff_t length = convolution_of(t.n);
   t.first = length;
   const Roots roots(2 * t.n);
   T* chirp = resized<T>(t.numbers, 2 * t.n);
@@ -224,6 +241,10 @@ bool make_chirps(Tables& t) {
   call.scale = 1 / static_cast<double>(length);
   if (!fft(call)) return false;
   std::copy(wave.begin(), wave.end(), resized<T>(t.more, 2 * length));
+  if (length <= kLongest) {
+    t.order = tables(Table::Steps, t.dtype, length)->turned;
+    end_orders(t, length);
+  }
   return true;
 }
 
@@ -365,8 +386,14 @@ void take_pairs(FftPlaces& places) {
 void in_lanes(const Fft& call) {
   const bool halves = call.kind != FftKind::Complex && call.n % 2 == 0;
   const ptrdiff_t length = halves ? call.n / 2 : call.n;
-  const Held steps = tables(Table::Steps, call.dtype, length), between = halves ? tables(Table::Halves, call.dtype, length) : nullptr;
+  const Held chirps = has_steps(length) ? nullptr : tables(Table::Chirps, call.dtype, length);
+  const Held steps = tables(Table::Steps, call.dtype, chirps ? chirps->first : length);
+  const Held between = halves ? tables(Table::Halves, call.dtype, length) : nullptr;
   FftJob job = job_of(call, *steps);
+  if (chirps) {
+    job.convolution = {length, chirps->numbers.data(), chirps->more.data(), chirps->order.data(), chirps->turned.data()};
+    job.loaded = job.stored = length;
+  }
   if (halves) job.halves = between->numbers.data();
   const ptrdiff_t half = call.n / 2 + 1;
   if (call.kind == FftKind::FromReal) {
@@ -574,7 +601,10 @@ bool cuts(const Fft& call, ptrdiff_t length) {
 void transform(const Fft& call) {
   const bool pairs = call.kind != FftKind::Complex && call.n % 2 == 0;
   const ptrdiff_t length = pairs ? call.n / 2 : call.n;
-  if (!has_steps(length)) return float_or_double(call.dtype, [&]<class T>() { in_copies<T>(call); });
+  if (!has_steps(length)) {
+    if (convolution_of(length) <= kLongest && 2 * lines_in(call) >= lanes_of(call.dtype)) return in_lanes(call);
+    return float_or_double(call.dtype, [&]<class T>() { in_copies<T>(call); });
+  }
   if (!cuts(call, length)) return in_lanes(call);
   if (call.kind == FftKind::Complex) return in_two(call);
   float_or_double(call.dtype, [&]<class T>() { pairs ? in_pairs<T>(call) : in_copies<T>(call); });

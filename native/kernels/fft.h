@@ -9,7 +9,7 @@
 
 namespace rushlight {
 
-constexpr int kFftLargest = 61;  // the largest prime factor of a step
+constexpr int kFftLargest = 89;  // the largest prime factor of a step
 constexpr int kMaxFftDims = 64;
 
 // How a length is done. All numbers are of the type computed in; complex ones are pairs.
@@ -32,6 +32,14 @@ struct FftPlaces {
   ptrdiff_t lines[kMaxFftDims];
 };
 
+// A length n that has no steps of its own: rows times the chirp, filled up to steps.n, transformed, times the spectrum, transformed
+// again, times the chirp.
+struct FftConvolution {
+  ptrdiff_t n;
+  const void *chirp, *spectrum;  // of n and of steps.n numbers
+  const uint32_t *order, *turned;  // as those of steps, after the second transform
+};
+
 // What is between a line's complex transform and its ends. Halves: of twice the length, of real numbers, whose pairs are taken as
 // complex ones. Mirror: real numbers that are taken one by one.
 enum class FftEnds : uint8_t { Whole, HalvesAfter, HalvesBefore, MirrorBefore };
@@ -39,6 +47,7 @@ enum class FftEnds : uint8_t { Whole, HalvesAfter, HalvesBefore, MirrorBefore };
 struct FftJob {
   DType dtype;  // F32, F64
   FftSteps steps;
+  FftConvolution convolution;  // n 0: none
   FftEnds ends;
   bool forward;
   double scale;
@@ -51,6 +60,7 @@ struct FftJob {
   int ndim;
   ptrdiff_t shape[kMaxFftDims];
   ptrdiff_t run;  // groups of lines end where runs of so many do
+  ptrdiff_t length() const { return convolution.n ? convolution.n : steps.n; }
   ptrdiff_t rows() const;  // of scratch memory
 };
 

@@ -9,7 +9,7 @@
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
-constexpr ptrdiff_t kNear = 24 << 10;  // rows of so many bytes are done step by step; more of them part by part
+constexpr ptrdiff_t kNear = 40 << 10;  // rows of so many bytes are done step by step; more of them part by part
 
 template <class T>
 RUSHLIGHT_INLINE Vec<T> minus(Vec<T> a) {
@@ -171,7 +171,7 @@ RUSHLIGHT_INLINE void halves(T* x, ptrdiff_t n, const uint32_t* order, const T* 
   const Number<T> first = row(x, 0), last = kAfter ? Number<T>{first.im, first.im} : row(x, n);
   const Vec<T> zero = Vec<T>::all(0), sum = first.re + last.re, rest = first.re - last.re;
   set_row(x, 0, Number<T>{sum, kAfter ? zero : rest});
-  if (kAfter) set_row(x, n, Number<T>{rest, zero});
+  if (kAfter) set_row(x, at(n), Number<T>{rest, zero});
   const Vec<T> factor = Vec<T>::all(kAfter ? T(0.5) : T(1));
   for (ptrdiff_t k = 1; k <= n / 2; k++) {
     const Number<T> a = row(x, at(k)), b = conjugate(row(x, at(n - k))), root = all(roots + 2 * k);
@@ -335,22 +335,42 @@ void store(const Lines<T>& lines, ptrdiff_t n, const T* x, const uint32_t* order
 
 // ---- all of a job
 
+// What a convolution has instead of steps; returns the rows with the results.
+template <class T>
+T* convolved(const FftJob& job, T* x) {
+  const FftConvolution& c = job.convolution;
+  const T *chirp = static_cast<const T*>(c.chirp), *spectrum = static_cast<const T*>(c.spectrum);
+  const T* roots = static_cast<const T*>(job.steps.roots);
+  const ptrdiff_t n = job.steps.n;
+  const Vec<T> zero = Vec<T>::all(0);
+  for (ptrdiff_t k = 0; k < c.n; k++) set_row(x, k, row(x, k) * all(chirp + 2 * k));
+  for (ptrdiff_t k = c.n; k < n; k++) set_row(x, k, Number<T>{zero, zero});
+  steps(x, 1, n, job.steps.factors, roots);
+  T* other = x + n * kRow<T>;
+  for (ptrdiff_t k = 0; k < n; k++) set_row(other, k, row(x, job.steps.order[k]) * all(spectrum + 2 * k));
+  steps(other, 1, n, job.steps.factors, roots);
+  for (ptrdiff_t k = 0; k < c.n; k++) set_row(other, c.order[k], row(other, c.order[k]) * all(chirp + 2 * k));
+  return other;
+}
+
 template <class T>
 void group(const FftJob& job, ptrdiff_t first, ptrdiff_t count, T* x) {
-  const ptrdiff_t n = job.steps.n;
+  const ptrdiff_t n = job.length();
+  const bool convolves = job.convolution.n;
   const uint32_t* order = job.forward ? job.steps.order : job.steps.turned;
+  if (convolves) order = job.forward ? job.convolution.order : job.convolution.turned;
   const T* roots = static_cast<const T*>(job.halves);
   load(lines_of<T>(job, job.from, first, count), job.loaded, x);
   if (job.ends == FftEnds::HalvesBefore) halves<false>(x, n, order, roots);
   if (job.ends == FftEnds::MirrorBefore) {
-    const Number<T> own = row(x, 0);
-    set_row(x, 0, Number<T>{own.re, Vec<T>::all(0)});
+    set_row(x, 0, Number<T>{row(x, 0).re, Vec<T>::all(0)});
     for (ptrdiff_t k = 1; k < job.loaded; k++) set_row(x, n - k, conjugate(row(x, k)));
   }
-  steps(x, 1, n, job.steps.factors, static_cast<const T*>(job.steps.roots));
+  if (convolves) x = convolved(job, x);
+  else steps(x, 1, n, job.steps.factors, static_cast<const T*>(job.steps.roots));
   if (job.ends == FftEnds::HalvesAfter) {
     halves<true>(x, n, order, roots);
-    for (ptrdiff_t k = n + 1; k < job.stored; k++) set_row(x, k, conjugate(row(x, order[2 * n - k])));
+    for (ptrdiff_t k = n + 1; k < job.stored; k++) set_row(x, order[k], conjugate(row(x, order[2 * n - k])));
   }
   if (job.lane_roots) {
     const T* lanes = static_cast<const T*>(job.lane_roots);
