@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "kernels/dense.h"
@@ -197,7 +198,7 @@ Fft adjacent(DType dtype, char* data, ptrdiff_t length, ptrdiff_t lines, bool fo
   call.kind = FftKind::Complex;
   call.n = length;
   call.forward = forward;
-  call.scale = 1;
+  call.scale = call.edges = 1;
   call.from.data = data;
   call.from.step = 2 * item;
   call.from.imaginary = item;
@@ -365,6 +366,7 @@ FftJob job_of(const Fft& call, const Tables& steps) {
   job.steps = steps_of(steps);
   job.forward = call.forward;
   job.scale = call.scale;
+  job.edges = call.edges;
   job.loaded = job.stored = steps.n;
   job.from = call.from;
   job.to = call.to;
@@ -403,7 +405,8 @@ void in_lanes(const Fft& call) {
       take_pairs(job.from);
     }
   } else if (call.kind == FftKind::ToReal) {
-    job.loaded = half;
+    job.loaded = call.whole ? call.n : half;
+    job.folded = call.whole;
     job.ends = halves ? FftEnds::HalvesBefore : FftEnds::MirrorBefore;
     if (halves) take_pairs(job.to);
   }
@@ -478,7 +481,7 @@ void in_pairs(const Fft& call) {
     pairs.from = call.from;
     take_pairs(pairs.from);
     in_two(pairs);
-    const T scale = static_cast<T>(call.scale), half = static_cast<T>(call.scale / 2);
+    const T edges = static_cast<T>(call.scale * call.edges), half = static_cast<T>(call.scale / 2);
     each_line(call, 0, lines, [&](ptrdiff_t line, char*, char* to) {
       const T* x = all + line * 2 * n;
       const Pointers<T> out(to, call.to);
@@ -490,8 +493,8 @@ void in_pairs(const Fft& call) {
           out.im(call.n - k) = -im;
         }
       };
-      put(0, (x[0] + x[1]) * scale, 0);
-      put(n, (x[0] - x[1]) * scale, 0);
+      put(0, (x[0] + x[1]) * edges, 0);
+      put(n, (x[0] - x[1]) * edges, 0);
       for (ptrdiff_t k = 1; k <= n / 2; k++) {
         const T *a = x + 2 * k, *b = x + 2 * (n - k);
         const T sum[] = {a[0] + b[0], a[1] - b[1]};
@@ -506,11 +509,17 @@ void in_pairs(const Fft& call) {
   each_line(call, 0, lines, [&](ptrdiff_t line, char* from, char*) {
     const Pointers<T> in(from, call.from);
     T* x = all + line * 2 * n;
-    x[0] = in.re(0) + in.re(n);
-    x[1] = in.re(0) - in.re(n);
+    const T edges = static_cast<T>(call.edges);
+    x[0] = (in.re(0) + in.re(n)) * edges;
+    x[1] = (in.re(0) - in.re(n)) * edges;
+    const auto number = [&](ptrdiff_t k) {
+      if (!call.whole) return std::pair<T, T>(in.re(k), in.im(k));
+      return std::pair<T, T>((in.re(k) + in.re(call.n - k)) / 2, (in.im(k) - in.im(call.n - k)) / 2);
+    };
     for (ptrdiff_t k = 1; k <= n / 2; k++) {
-      const T sum[] = {in.re(k) + in.re(n - k), in.im(k) - in.im(n - k)};
-      T rest[] = {in.re(k) - in.re(n - k), in.im(k) + in.im(n - k)};
+      const std::pair<T, T> one = number(k), other = number(n - k);
+      const T sum[] = {one.first + other.first, one.second - other.second};
+      T rest[] = {one.first - other.first, one.second + other.second};
       const T root[] = {roots[2 * k], -roots[2 * k + 1]};
       multiply(rest, root);
       T *a = x + 2 * k, *b = x + 2 * (n - k);
@@ -533,7 +542,7 @@ void in_copies(const Fft& call) {
   const ptrdiff_t length = chirps ? chirps->first : call.n, lines = lines_in(call), bytes = length * 2 * static_cast<ptrdiff_t>(sizeof(T));
   const T* chirp = chirps ? reinterpret_cast<const T*>(chirps->numbers.data()) : nullptr;
   const T* spectrum = chirps ? reinterpret_cast<const T*>(chirps->more.data()) : nullptr;
-  const ptrdiff_t n = call.n, half = n / 2 + 1, given = call.kind == FftKind::ToReal ? half : n;
+  const ptrdiff_t n = call.n, half = n / 2 + 1, given = call.kind == FftKind::ToReal && !call.whole ? half : n;
   const ptrdiff_t kept = call.kind == FftKind::FromReal && !call.whole ? half : n;
   const ptrdiff_t least = lanes_of(call.dtype) * get_num_threads();
   const ptrdiff_t together = std::clamp<ptrdiff_t>(std::max(kTogether / bytes, least), 1, lines);
@@ -548,9 +557,14 @@ void in_copies(const Fft& call) {
         x[2 * k] = in.re(k);
         x[2 * k + 1] = in.imaginary ? in.im(k) : 0;
       }
-      if (call.kind == FftKind::ToReal) {
+      if (call.kind == FftKind::ToReal && !call.whole) {
+        const T edges = static_cast<T>(call.edges);
+        x[0] *= edges;
         x[1] = 0;
-        if (n % 2 == 0) x[n + 1] = 0;
+        if (n % 2 == 0) {
+          x[n] *= edges;
+          x[n + 1] = 0;
+        }
         for (ptrdiff_t k = half; k < n; k++) {
           x[2 * k] = x[2 * (n - k)];
           x[2 * k + 1] = -x[2 * (n - k) + 1];
@@ -582,6 +596,10 @@ void in_copies(const Fft& call) {
         const T* value = x + 2 * (chirp && !call.forward && k ? n - k : k);  // a convolution gives the transform, not its inverse
         out.re(k) = value[0] * scale;
         if (out.imaginary) out.im(k) = value[1] * scale;
+      }
+      if (call.kind == FftKind::FromReal && call.edges != 1) {
+        out.re(0) *= static_cast<T>(call.edges);
+        if (n % 2 == 0) out.re(n / 2) *= static_cast<T>(call.edges);
       }
     });
   }

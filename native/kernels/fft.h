@@ -49,8 +49,8 @@ struct FftJob {
   FftSteps steps;
   FftConvolution convolution;  // n 0: none
   FftEnds ends;
-  bool forward;
-  double scale;
+  bool forward, folded;  // folded: number k is loaded with the conjugate of number -k, by halves
+  double scale, edges;  // edges: a factor of the first number of a half and, of an even length, its last one
   ptrdiff_t loaded, stored;  // elements of a line that are read, and written
   const void* halves;  // HalvesAfter, HalvesBefore: -i exp(-2 pi i k / 2n) for k in [0, n / 2]
   // Of the first half of a long transform: result k of line j times exp(-2 pi i j k / length), as two factors: for every k a row for
@@ -66,14 +66,15 @@ struct FftJob {
 
 enum class FftKind : uint8_t { Complex, FromReal, ToReal };
 
-// Lines of n elements, or of real numbers their first n / 2 + 1: all of a transform with `whole` (FromReal). Results may be in the
-// place of the arguments if both lie alike. False where there is no memory.
+// Lines of n elements; of a transform of real numbers the first n / 2 + 1, or all where `whole` (ToReal: of which the real part is
+// wanted). The first of such a half and, of an even n, its last are multiplied by `edges`. Results may be in the place of the
+// arguments if both lie alike. False where there is no memory.
 struct Fft {
   DType dtype;
   FftKind kind;
   ptrdiff_t n;
   bool forward, whole;
-  double scale;
+  double scale, edges;
   FftPlaces from, to;
   int ndim;
   ptrdiff_t shape[kMaxFftDims];

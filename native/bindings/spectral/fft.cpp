@@ -45,8 +45,8 @@ bool run(Fft& call, const TensorInfo& a, const TensorInfo& out, int dim) {
 }
 
 // A new tensor of a's shape but for `size` of dimension `dim`, and the transforms along the dimensions: the last by `kind`.
-Ref transformed(const TensorInfo& given, DType result, FftKind kind, const Sizes& dims, double scale, bool forward, Py_ssize_t n,
-                Py_ssize_t size, bool whole) {
+Ref transformed(const TensorInfo& given, DType result, FftKind kind, const Sizes& dims, double scale, double edges, bool forward,
+                Py_ssize_t n, Py_ssize_t size, bool whole) {
   Ref aligned = given.tensor->is_aligned() || is_meta(given) ? Ref() : contiguous(given.tensor);
   const TensorInfo a = aligned ? info_of(aligned) : given;
   Py_ssize_t shape[kMaxDims];
@@ -73,9 +73,10 @@ Ref transformed(const TensorInfo& given, DType result, FftKind kind, const Sizes
     call.forward = forward;
     call.whole = whole;
     call.scale = scale;
+    call.edges = edges;
     done = run(call, in, out, last);
     call.kind = FftKind::Complex;
-    call.scale = 1;
+    call.scale = call.edges = 1;
     for (int i = dims.n - 1; done && i-- > 0;) {
       call.n = out.shape[dims.at[i]];
       done = run(call, out, out, static_cast<int>(dims.at[i]));
@@ -85,37 +86,44 @@ Ref transformed(const TensorInfo& given, DType result, FftKind kind, const Sizes
   return made;
 }
 
+Failed no_numbers(Py_ssize_t n) { return fail(PyExc_RuntimeError, "Invalid number of data points (%zd) specified", n); }
+
 Ref fft_c2c(const TensorInfo& a, Sizes dims, double scale, bool forward) {
   if (!is_complex(a.dtype)) return refuse_type(a);
   if (!dims.n || !read_dims(a, dims)) return {};
   const Py_ssize_t n = a.shape[dims.at[dims.n - 1]];
-  return transformed(a, a.dtype, FftKind::Complex, dims, scale, forward, n, n, true);
+  if (n < 1) return no_numbers(n);
+  return transformed(a, a.dtype, FftKind::Complex, dims, scale, 1, forward, n, n, true);
 }
 
-// Of real numbers; of the last dimension the first half of the result unless `whole`.
-Ref fft_r2c(const TensorInfo& a, Sizes dims, double scale, bool onesided) {
+// Of real numbers: of the last dimension the first half of the result, its ends times `edges`, or all of it.
+Ref fft_r2c(const TensorInfo& a, Sizes dims, double scale, bool onesided, double edges) {
   if (!a.is_float()) return refuse_type(a);
   if (!dims.n || !read_dims(a, dims)) return {};
   const Py_ssize_t n = a.shape[dims.at[dims.n - 1]];
+  if (n < 1) return no_numbers(n);
   const DType result = a.dtype == DType::F32 ? DType::C64 : DType::C128;
-  return transformed(a, result, FftKind::FromReal, dims, scale, true, n, onesided ? n / 2 + 1 : n, !onesided);
+  return transformed(a, result, FftKind::FromReal, dims, scale, edges, true, n, onesided ? n / 2 + 1 : n, !onesided);
 }
 
-// n real numbers from the first half of their transform.
-Ref fft_c2r(const TensorInfo& a, Dim dim, double scale, Py_ssize_t n) {
+// n real numbers from the first half of their transform, its ends times `edges`; or from all of what may be no such transform the
+// real part.
+Ref fft_c2r(const TensorInfo& a, Dim dim, double scale, Py_ssize_t n, double edges) {
   if (!is_complex(a.dtype)) return refuse_type(a);
-  if (n < 1 || a.shape[dim] != n / 2 + 1)
+  if (n < 1) return no_numbers(n);
+  const bool half = a.shape[dim] == n / 2 + 1;
+  if (!half && a.shape[dim] != n)
     return fail(PyExc_RuntimeError, "%zd numbers have a half of %zd, not of %zd", n, n / 2 + 1, a.shape[dim]);
   Sizes dims;
   dims.n = 1;
   dims.at[0] = dim;
-  return transformed(a, real_of(a.dtype), FftKind::ToReal, dims, scale, false, n, n, true);
+  return transformed(a, real_of(a.dtype), FftKind::ToReal, dims, scale, edges, false, n, n, !half);
 }
 
 const KernelRows kRows = {
     long_kernel<fft_c2c, "fft_c2c(a, dim, scale, forward)">(),
-    long_kernel<fft_r2c, "fft_r2c(a, dim, scale, onesided)">(),
-    long_kernel<fft_c2r, "fft_c2r(a, dim, scale, n)">(),
+    long_kernel<fft_r2c, "fft_r2c(a, dim, scale, onesided, edges)">(),
+    long_kernel<fft_c2r, "fft_c2r(a, dim, scale, n, edges)">(),
 };
 
 }  // namespace

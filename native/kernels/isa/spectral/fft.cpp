@@ -182,6 +182,25 @@ RUSHLIGHT_INLINE void halves(T* x, ptrdiff_t n, const uint32_t* order, const T* 
   }
 }
 
+// The first numbers of n, as those of a transform of real numbers: the mean of each and the conjugate of its opposite.
+template <class T>
+RUSHLIGHT_INLINE void fold(T* x, ptrdiff_t n) {
+  const Vec<T> half = Vec<T>::all(T(0.5));
+  for (ptrdiff_t k = 1; k <= n / 2; k++) {
+    const Number<T> sum = row(x, k) + conjugate(row(x, n - k));
+    set_row(x, k, Number<T>{sum.re * half, sum.im * half});
+  }
+}
+template <class T>
+RUSHLIGHT_INLINE void times_edges(T* x, ptrdiff_t n, const uint32_t* order, T factor) {
+  if (factor == 1) return;
+  for (ptrdiff_t k = 0; 2 * k <= n; k += n % 2 ? n : n / 2) {
+    const ptrdiff_t at = order ? static_cast<ptrdiff_t>(order[k]) : k;
+    const Number<T> value = row(x, at);
+    set_row(x, at, Number<T>{value.re * Vec<T>::all(factor), value.im * Vec<T>::all(factor)});
+  }
+}
+
 // ---- between memory and rows
 
 template <class T>
@@ -361,10 +380,14 @@ void group(const FftJob& job, ptrdiff_t first, ptrdiff_t count, T* x) {
   if (convolves) order = job.forward ? job.convolution.order : job.convolution.turned;
   const T* roots = static_cast<const T*>(job.halves);
   load(lines_of<T>(job, job.from, first, count), job.loaded, x);
+  const bool before = job.ends == FftEnds::HalvesBefore || job.ends == FftEnds::MirrorBefore;
+  const ptrdiff_t numbers = job.ends == FftEnds::HalvesBefore || job.ends == FftEnds::HalvesAfter ? 2 * n : n;
+  if (before && job.folded) fold(x, numbers);
+  if (before) times_edges(x, numbers, nullptr, static_cast<T>(job.edges));
   if (job.ends == FftEnds::HalvesBefore) halves<false>(x, n, order, roots);
   if (job.ends == FftEnds::MirrorBefore) {
     set_row(x, 0, Number<T>{row(x, 0).re, Vec<T>::all(0)});
-    for (ptrdiff_t k = 1; k < job.loaded; k++) set_row(x, n - k, conjugate(row(x, k)));
+    for (ptrdiff_t k = 1; k <= n / 2; k++) set_row(x, n - k, conjugate(row(x, k)));
   }
   if (convolves) x = convolved(job, x);
   else steps(x, 1, n, job.steps.factors, static_cast<const T*>(job.steps.roots));
@@ -372,6 +395,7 @@ void group(const FftJob& job, ptrdiff_t first, ptrdiff_t count, T* x) {
     halves<true>(x, n, order, roots);
     for (ptrdiff_t k = n + 1; k < job.stored; k++) set_row(x, order[k], conjugate(row(x, order[2 * n - k])));
   }
+  if (!before) times_edges(x, numbers, order, static_cast<T>(job.edges));
   if (job.lane_roots) {
     const T* lanes = static_cast<const T*>(job.lane_roots);
     const T* of_group = static_cast<const T*>(job.group_roots) + first % job.run / Vec<T>::N * n * 2;
