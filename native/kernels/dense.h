@@ -8,6 +8,8 @@
 
 namespace rushlight {
 
+struct FftJob;  // fft.h
+
 // Any and All give Bool, Sum and Prod of integers I64, the others the element type of the input.
 enum class Reduce : uint8_t { Sum, Prod, Max, Min, SumSquares, NanSum, Any, All, Count };
 
@@ -382,6 +384,9 @@ struct DenseKernels {
   void (*small_eigh)(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool vectors, void* values, bool* done);
   // u and vh both null, or with min(m, n) columns (rows).
   void (*small_svd)(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* u, void* s, void* vh, bool* done);
+
+  // --- fft.cpp --- the groups [begin, end) of a job's lines, each of as many as a register has lanes
+  void (*fft)(const FftJob& job, ptrdiff_t begin, ptrdiff_t end, void* scratch);
 
   // --- normals.cpp ---
   // Uniforms of [0, 1) made normal in place, in groups of sixteen: elements j and j + 8 of a group are a pair.

@@ -24,6 +24,7 @@ void fill_winograd(DenseKernels& table);
 void fill_optimizers(DenseKernels& table);
 void fill_normals(DenseKernels& table);
 void fill_small(DenseKernels& table);
+void fill_fft(DenseKernels& table);
 
 // Calls f.template operator()<float>() or <double>(): the bindings let no other type through.
 template <class F>

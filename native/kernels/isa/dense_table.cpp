@@ -26,6 +26,7 @@ static DenseKernels make_table() {
   fill_optimizers(table);
   fill_normals(table);
   fill_small(table);
+  fill_fft(table);
   return table;
 }
 

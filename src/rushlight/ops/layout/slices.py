@@ -168,6 +168,7 @@ unfold: Op = linear(
 unfold_backward: Op = linear(
     "_unfold_backward(input: Tensor, shape: Any, dimension: int, size: int, step: int)",
     _unfold_back,
+    native=_kernels.unfold_backward,
     transpose={"input": lambda g, dimension, size, step: unfold(g, dimension, size, step)},
     method=False,
     out=False,

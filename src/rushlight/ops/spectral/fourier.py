@@ -1,9 +1,9 @@
 """Discrete Fourier transforms: torch.fft.
 
 Three ops do the work: complex to complex, real to its spectrum, and a half spectrum back to real
-numbers, over one dimension. The spectrum may be a half: the other half follows. NumPy computes the
-transforms, in the precision of the argument. The ops get dimensions counted from the end, so a
-batch in front changes nothing.
+numbers, over one dimension. The spectrum may be a half: the other half follows. The kernels compute
+in the precision of the argument. The ops get dimensions counted from the end, so a batch in front
+changes nothing.
 """
 
 from __future__ import annotations
@@ -12,45 +12,21 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from ..._base.dtypes import complex64, complex128, float64, get_default_dtype
+from ... import _core
+from ..._base.dtypes import complex64, complex128, float32, float64, get_default_dtype
 from ..._core import Op, Tensor
-from ..elementwise.complex_numbers import real
 from ..layout.joining import cat
 from ..layout.rearrange import roll
 from ..making.creation import arange
-from ..table.arrays import Array, dim_in, scalar_name
+from ..table.arrays import dim_in
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Keywords
 
 # ---- the three ops
 
-
-def _complex_type(a: Array) -> type:
-    return np.complex128 if a.dtype.itemsize == (16 if a.dtype.kind == "c" else 8) else np.complex64
-
-
-def _check(a: Array, kinds: str) -> None:
-    if a.dtype.kind not in kinds or a.dtype.itemsize == 2:
-        raise RuntimeError(f"Unsupported dtype {scalar_name(a)}")
-
-
-def _scaled(a: Array, scale: float, like: Any) -> Array:
-    return np.ascontiguousarray(a if scale == 1 else a * scale).astype(like, copy=False)
-
-
-def _c2c(a: Array, dim: Sequence[int], scale: float, forward: bool) -> Array:
-    _check(a, "c")
-    if not a.size:
-        return np.zeros(a.shape, a.dtype)
-    found = np.fft.fftn(a, axes=dim) if forward else np.fft.ifftn(a, axes=dim, norm="forward")
-    return _scaled(found, scale, a.dtype)
-
-
 c2c: Op = linear(
     "_fft_c2c(input: Tensor, dim: Sizes, scale: float, forward: bool)",
-    _c2c,
+    _core.kernels.fft_c2c,
     transpose={"input": lambda g, dim, scale, forward: c2c(g, dim, scale, not forward)},
     node="FftC2CBackward0",
     where="",
@@ -61,26 +37,21 @@ c2c: Op = linear(
 )
 
 
-def _r2c(a: Array, dim: Sequence[int], scale: float, onesided: bool) -> Array:
-    _check(a, "f")
-    like = _complex_type(a)
-    if not a.size:
-        shape = list(a.shape)
-        shape[dim[-1]] = shape[dim[-1]] // 2 + 1 if onesided else shape[dim[-1]]
-        return np.zeros(shape, like)
-    return _scaled((np.fft.rfftn if onesided else np.fft.fftn)(a, axes=dim), scale, like)
-
-
-def _r2c_back(g: Tensor, dim: Sequence[int], scale: float, onesided: bool, size: int) -> Tensor:
-    return real(c2c(_resized(g, dim[-1], size) if onesided else g, dim, scale, False))
+def _r2c_back(
+    g: Tensor, dim: Sequence[int], scale: float, onesided: bool, edges: float, size: int
+) -> Tensor:
+    """Real parts. Of a half an entry stands for itself, where it stood for its mirror image too."""
+    if dim[1:]:
+        g = c2c(g, dim[:-1], 1.0, False)
+    return c2r(g, dim[-1], scale / 2, size, 2 * edges) if onesided else c2r(g, dim[-1], scale, size)
 
 
 r2c: Op = linear(
-    "_fft_r2c(input: Tensor, dim: Sizes, scale: float, onesided: bool)",
-    _r2c,
+    "_fft_r2c(input: Tensor, dim: Sizes, scale: float, onesided: bool, edges: float = 1.0)",
+    _core.kernels.fft_r2c,
     transpose={
-        "input": lambda g, dim, scale, onesided, input_shape: _r2c_back(
-            g, dim, scale, onesided, input_shape[dim[-1]]
+        "input": lambda g, dim, scale, onesided, edges, input_shape: _r2c_back(
+            g, dim, scale, onesided, edges, input_shape[dim[-1]]
         )
     },
     node="FftR2CBackward0",
@@ -92,36 +63,27 @@ r2c: Op = linear(
 )
 
 
-def _c2r(a: Array, dim: int, scale: float, n: int) -> Array:
-    _check(a, "c")
-    like = np.empty(0, a.dtype).real.dtype
-    if not a.size:
-        shape = list(a.shape)
-        shape[dim] = n
-        return np.zeros(shape, like)
-    return _scaled(np.fft.irfft(a, n, axis=dim, norm="forward"), scale, like)
-
-
-def _c2r_back(g: Tensor, dim: int, scale: float, n: int) -> Tensor:
+def _c2r_back(g: Tensor, dim: int, scale: float, n: int, edges: float, size: int) -> Tensor:
     """An entry stands for its mirror image too, but for the first and the middle one."""
-    half = r2c(g, (dim,), scale, True)
-    inner = (n - 1) // 2
-    parts = [half.narrow(dim, 0, 1), half.narrow(dim, 1, inner) * 2]
-    if n % 2 == 0:
-        parts.append(half.narrow(dim, inner + 1, 1))
-    return cat(parts, dim)
+    if size == n // 2 + 1:
+        return r2c(g, (dim,), 2 * scale, True, edges / 2)
+    return r2c(g, (dim,), scale, False)
 
 
 c2r: Op = linear(
-    "_fft_c2r(input: Tensor, dim: int, scale: float, n: int)",
-    _c2r,
-    transpose={"input": lambda g, dim, scale, n: _c2r_back(g, dim, scale, n)},
+    "_fft_c2r(input: Tensor, dim: int, scale: float, n: int, edges: float = 1.0)",
+    _core.kernels.fft_c2r,
+    transpose={
+        "input": lambda g, dim, scale, n, edges, input_shape: _c2r_back(
+            g, dim, scale, n, edges, input_shape[dim]
+        )
+    },
     node="FftC2RBackward0",
     where="",
     out=False,
     batch="trailing",
     formula={"input": "the adjoint transform of g"},
-    doc="Real numbers from the first half of their transform, times a scale.",
+    doc="Real numbers from their transform, or the first half of it, times a scale.",
 )
 
 # ---- arguments
@@ -138,20 +100,23 @@ def _resized(input: Tensor, dim: int, size: int) -> Tensor:
 
 
 def _scale(norm: str | None, count: int, forward: bool) -> float:
-    if norm not in (None, "backward", "ortho", "forward"):
+    if norm is None or norm == "backward":
+        return 1.0 if forward else 1 / count
+    if norm == "forward":
+        return 1 / count if forward else 1.0
+    if norm != "ortho":
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
-    if norm == "ortho":
-        return 1 / math.sqrt(count)
-    return 1 / count if (norm == "forward") == forward else 1.0
+    return 1 / math.sqrt(count)
 
 
 def _floating(input: Tensor) -> Tensor:
-    if input.dtype.is_complex:
+    dtype = input.dtype
+    if dtype is float32 or dtype.is_complex:
         return input
-    if not input.dtype.is_floating_point:
+    if not dtype.is_floating_point:
         return input.to(get_default_dtype())
-    if input.dtype.itemsize == 2:
-        raise RuntimeError(f"Unsupported dtype {input.dtype.scalar_name}")
+    if dtype.itemsize == 2:
+        raise RuntimeError(f"Unsupported dtype {dtype.scalar_name}")
     return input
 
 
@@ -159,36 +124,34 @@ def _as_complex(input: Tensor) -> Tensor:
     input = _floating(input)
     if input.dtype.is_complex:
         return input
-    return input.to(complex128 if input.dtype == float64 else complex64)
+    return input.to(complex128 if input.dtype is float64 else complex64)
 
 
 def _from_end(dim: int, ndim: int) -> int:
     if not ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return dim_in(dim, ndim) - ndim
+    return dim if -ndim <= dim < 0 else dim_in(dim, ndim) - ndim
 
 
 def _dims_and_sizes(
     input: Tensor, s: Ints | None, dim: Ints | None
-) -> tuple[list[int], list[int | None]]:
-    """The dimensions, counted from the end, and the size of each; None for one not given."""
+) -> tuple[list[int], list[int] | None]:
+    """The dimensions, counted from the end, and the size of each, -1 for one not given."""
     sizes = [s] if isinstance(s, int) else None if s is None else list(s)
+    ndim = input.ndim
     if dim is not None:
-        given = [dim] if isinstance(dim, int) else list(dim)
-        dims = [_from_end(d, input.ndim) for d in given]
+        dims = [_from_end(d, ndim) for d in ([dim] if isinstance(dim, int) else dim)]
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
         if sizes is not None and len(sizes) != len(dims):
             raise RuntimeError("When given, dim and shape arguments must have the same length")
-    else:
-        count = input.ndim if sizes is None else len(sizes)
-        if count > input.ndim:
-            raise RuntimeError(
-                f"Got shape with {count} values but input tensor only has {input.ndim} dimensions."
-            )
-        dims = list(range(-count, 0))
-    wanted: list[int | None] = [None if n == -1 else n for n in sizes or [-1] * len(dims)]
-    return dims, wanted
+        return dims, sizes
+    count = ndim if sizes is None else len(sizes)
+    if count > ndim:
+        raise RuntimeError(
+            f"Got shape with {count} values but input tensor only has {ndim} dimensions."
+        )
+    return list(range(-count, 0)), sizes
 
 
 def _positive(n: int) -> int:
@@ -197,45 +160,56 @@ def _positive(n: int) -> int:
     return n
 
 
+def _all_resized(value: Tensor, dims: list[int], sizes: list[int] | None) -> tuple[Tensor, int]:
+    """And how many numbers a transform then has."""
+    shape, count = value.shape, 1
+    for i, d in enumerate(dims):
+        has = shape[d]
+        n = _positive(has if sizes is None or sizes[i] == -1 else sizes[i])
+        if n != has:
+            value = _resized(value, d, n)
+        count *= n
+    return value, count
+
+
 # ---- the transforms, over any dimensions
 
 
 def _whole(
-    input: Tensor, dims: list[int], sizes: list[int | None], norm: str | None, forward: bool
+    input: Tensor, dims: list[int], sizes: list[int] | None, norm: str | None, forward: bool
 ) -> Tensor:
     value = _floating(input) if forward and dims else _as_complex(input)
-    for d, n in zip(dims, sizes, strict=True):
-        value = _resized(value, d, _positive(value.shape[d] if n is None else n))
-    scale = _scale(norm, math.prod([value.shape[d] for d in dims]), forward)
+    value, count = _all_resized(value, dims, sizes)
+    scale = _scale(norm, count, forward)
     if not value.dtype.is_complex:
         return r2c(value, dims, scale, False)
     return c2c(value, dims, scale, forward) if dims else value.clone()
 
 
 def _to_half(
-    input: Tensor, dims: list[int], sizes: list[int | None], norm: str | None, forward: bool
+    input: Tensor, dims: list[int], sizes: list[int] | None, norm: str | None, forward: bool
 ) -> Tensor:
-    value = _floating(input)
-    for d, n in zip(dims, sizes, strict=True):
-        value = _resized(value, d, _positive(value.shape[d] if n is None else n))
-    scale = _scale(norm, math.prod([value.shape[d] for d in dims]), forward)
-    half = r2c(value, dims, scale, True)
-    return half if forward else half.conj().resolve_conj()
+    value, count = _all_resized(_floating(input), dims, sizes)
+    scale = _scale(norm, count, forward)
+    if forward:
+        return r2c(value, dims, scale, True)
+    half = r2c(value, dims[-1:], scale, True).conj()  # of several dimensions, as PyTorch has it
+    return c2c(half.resolve_conj(), dims[:-1], 1.0, False) if dims[1:] else half
 
 
 def _from_half(
-    input: Tensor, dims: list[int], sizes: list[int | None], norm: str | None, forward: bool
+    input: Tensor, dims: list[int], sizes: list[int] | None, norm: str | None, forward: bool
 ) -> Tensor:
     value = _as_complex(input)
-    last = sizes[-1]
-    n = _positive(2 * (value.shape[dims[-1]] - 1) if last is None else last)
-    for d, size in zip(dims[:-1], sizes[:-1], strict=True):
-        value = _resized(value, d, _positive(value.shape[d] if size is None else size))
-    value = _resized(value, dims[-1], n // 2 + 1)
-    scale = _scale(norm, n * math.prod([value.shape[d] for d in dims[:-1]]), forward)
+    last, others = dims[-1], dims[:-1]
+    has = value.shape[last]
+    n = _positive(2 * (has - 1) if sizes is None or sizes[-1] == -1 else sizes[-1])
+    value, count = _all_resized(value, others, sizes) if others else (value, 1)
+    if has != n // 2 + 1:
+        value = _resized(value, last, n // 2 + 1)
+    scale = _scale(norm, n * count, forward)
     value = value.conj().resolve_conj() if forward else value
-    value = c2c(value, dims[:-1], 1.0, False) if dims[1:] else value
-    return c2r(value, dims[-1], scale, n)
+    return c2r(c2c(value, others, 1.0, False) if others else value, last, scale, n)
 
 
 # ---- the public functions: three forms of each
@@ -249,7 +223,8 @@ def _family(name: str, run: Callable[..., Tensor], forward: bool, doc: str) -> N
             raise RuntimeError(
                 f"{name} expects a real input tensor, but got {input.dtype.scalar_name}"
             )
-        return run(input, [_from_end(dim, input.ndim)], [n], norm, forward)
+        sizes = None if n is None else [_positive(n)]
+        return run(input, [_from_end(dim, input.ndim)], sizes, norm, forward)
 
     def several(
         input: Tensor, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None
