@@ -19,7 +19,7 @@ from ..table.kinds import composite, constant, pointwise
 from ..table.signature import Flag, Tensor
 from .activation import hardtanh
 from .adaptive_pooling import adaptive_avg_pools
-from .padding import resampling
+from .padding import arrays_of, resampling, tap
 
 _Ints = tuple[int, ...]
 
@@ -34,8 +34,7 @@ def _ratio(n: int, out: int, scale: float | None) -> float:
     return 1.0 / scale if scale else n / out
 
 
-@functools.lru_cache(maxsize=256)
-def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> tuple[Array | None, ...]:
+def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> tuple[Array, Array | None]:
     # In float32, as torch computes the places.
     step = np.float32(_ratio(n, out, scale))
     i = np.arange(out, dtype=np.float32)
@@ -51,8 +50,7 @@ def _centres(n: int, out: int, scale: float | None, corners: bool) -> Array:
     return (i + 0.5) * _ratio(n, out, scale) - 0.5
 
 
-@functools.lru_cache(maxsize=256)
-def _linear_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, ...]:
+def _linear_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, Array]:
     x = np.maximum(_centres(n, out, scale, corners), 0.0)
     low = np.minimum(x.astype(np.int64), n - 1)
     high = np.minimum(low + 1, n - 1)
@@ -67,8 +65,7 @@ def _cubic(x: Array, a: float) -> Array:
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
-@functools.lru_cache(maxsize=256)
-def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, ...]:
+def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, Array]:
     x = _centres(n, out, scale, corners)
     base = np.floor(x).astype(np.int64)
     part = x - base
@@ -76,14 +73,13 @@ def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[A
     return places, np.stack([_cubic(part - t, -0.75) for t in (-1, 0, 1, 2)])
 
 
-def _as_it_is(n: int, nearest: bool) -> tuple[Array | None, ...]:
+def _as_it_is(n: int, nearest: bool) -> tuple[Array, Array | None]:
     return np.arange(n)[None], None if nearest else np.ones((1, n))
 
 
-@functools.lru_cache(maxsize=256)
 def _antialias_taps(
     n: int, out: int, scale: float | None, corners: bool, cubic: bool
-) -> tuple[Array, ...]:
+) -> tuple[Array, Array]:
     """Weights over a support that grows with the reduction in size."""
     step = (n - 1) / (out - 1) if corners and out > 1 else _ratio(n, out, scale)
     stretch = max(step, 1.0)
@@ -117,10 +113,10 @@ _upsamples["bilinear-aa", 2] = resampling(
 _upsamples["bicubic-aa", 2] = resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
 
 
-def _whole(tap: tuple[Array, ...]) -> tuple[Array, Array, int]:
+def _whole(places: Array, weights: Array) -> tuple[Array, Array, int]:
     """Places and weights for bytes: the weights of one place added up, then as whole numbers of
     2 ** -bits that fit 16 bits."""
-    places, weights = tap[0], tap[1].copy()
+    weights = weights.copy()
     for k in range(1, len(weights)):
         weights[k] += np.where(places[k] == places[k - 1], weights[k - 1], 0.0)
     top = max(float(weights.max()), 0.0)
@@ -132,7 +128,7 @@ def _whole(tap: tuple[Array, ...]) -> tuple[Array, Array, int]:
 def _resample_bytes(x: Array, taps: Any) -> Array:
     few = x.shape[1] <= 4  # then torch leaves out what changes no size
     for axis, tap in reversed(taps):
-        places, weights, bits = _whole(tap)
+        places, weights, bits = _whole(*arrays_of(tap))
         if few and places.shape[1] == x.shape[axis]:
             continue
         shape = [-1 if i == axis else 1 for i in range(x.ndim)]
@@ -304,27 +300,41 @@ def resampled(
     bytes_ = input.dtype is uint8 and mode in ("bilinear", "bicubic")
     if not bytes_ and (kind in "bic" or (kind == "u" and mode not in ("nearest", "nearest-exact"))):
         refuse(_refusing(mode, n, antialias), input._form, "biuc")
-    as_is = list(input.shape[2:]) == list(wanted) and (
-        antialias or bytes_ or mode != "bicubic"
-    )  # whatever the factors say
-    taps = []
-    for i, (have, out, factor) in enumerate(zip(input.shape[2:], wanted, factors, strict=True)):
-        have = int(have)
-        if as_is:
-            tap = _as_it_is(have, mode.startswith("nearest"))
-        elif mode in ("nearest", "nearest-exact"):
-            tap = _nearest_taps(have, out, factor, mode == "nearest-exact")
-        elif antialias:
-            refuse("compute_index_ranges_weights", input._form, "", halves=True)
-            tap = _antialias_taps(have, out, factor, corners, mode == "bicubic")
-        elif mode == "bicubic":
-            tap = _cubic_taps(have, out, factor, corners)
-        else:
-            tap = _linear_taps(have, out, factor, corners)
-        taps.append((i + 2, tap))
+    if antialias:
+        refuse("compute_index_ranges_weights", input._form, "", halves=True)
+    taps = _taps(tuple(input.shape[2:]), tuple(wanted), tuple(factors), mode, corners, antialias, bytes_)
     if bytes_:
-        return _upsample_bytes(input, tuple(taps))
-    return _upsamples[mode + ("-aa" if antialias else ""), n](input, tuple(taps))
+        return _upsample_bytes(input, taps)
+    return _upsamples[mode + ("-aa" if antialias else ""), n](input, taps)
+
+
+@functools.lru_cache(maxsize=256)
+def _taps(
+    spatial: _Ints,
+    wanted: _Ints,
+    factors: tuple[float | None, ...],
+    mode: str,
+    corners: bool,
+    antialias: bool,
+    bytes_: bool,
+) -> tuple[Any, ...]:
+    """What each output reads, by dimension."""
+    as_is = spatial == wanted and (antialias or bytes_ or mode != "bicubic")  # whatever the factors
+    taps = []
+    for i, (have, out, factor) in enumerate(zip(spatial, wanted, factors, strict=True)):
+        made: tuple[Array, Array | None]
+        if as_is:
+            made = _as_it_is(have, mode.startswith("nearest"))
+        elif mode in ("nearest", "nearest-exact"):
+            made = _nearest_taps(have, out, factor, mode == "nearest-exact")
+        elif antialias:
+            made = _antialias_taps(have, out, factor, corners, mode == "bicubic")
+        elif mode == "bicubic":
+            made = _cubic_taps(have, out, factor, corners)
+        else:
+            made = _linear_taps(have, out, factor, corners)
+        taps.append((i + 2, tap(*made)))
+    return tuple(taps)
 
 
 @composite(where="nn")
