@@ -245,7 +245,7 @@ def ctc_loss(
         isinstance(input_lengths, _core.Tensor)
         and isinstance(target_lengths, _core.Tensor)
         and log_probs.ndim == 3
-        and not log_probs._on_meta
+        and log_probs.device.type == "cpu"
         and _kernels.ctc_in_order(log_probs, targets, input_lengths, target_lengths, blank) is True
     ):
         parts = targets, input_lengths, target_lengths
