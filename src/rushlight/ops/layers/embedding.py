@@ -14,6 +14,7 @@ from ..._base.late import late
 from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered, state
+from ..making.creation import arange, zeros_like
 from ..table.arrays import Array, elements, rounded, scalar_name, unshared, widened
 from ..table.kinds import composite, constant, general, linear
 from ..table.reference import alias
@@ -233,12 +234,11 @@ alias("embedding", _torch_embedding, method=False)
 
 def _bags(indices: Tensor, offsets: Tensor, padding: int) -> tuple[Tensor, Tensor, Tensor]:
     """The bag of each index, whether the index counts, and how many of each bag do."""
-    starts, total = _seen(offsets).astype(np.int64), indices.shape[0]
-    bags = np.repeat(np.arange(starts.size), np.diff(starts, append=total))
-    kept = _seen(indices) != padding
-    counts = np.maximum(np.bincount(bags[kept], minlength=starts.size), 1)
-    there = of(indices).tensor
-    return there(bags), there(kept), there(counts)
+    places = arange(indices.shape[0], device=indices.device)
+    bags = (offsets.unsqueeze(-1) <= places).sum(0) - 1
+    kept = indices != padding
+    counts = zeros_like(offsets).index_add(0, bags, kept.to(offsets.dtype))
+    return bags, kept, counts.clamp_min(1)
 
 
 def _bag(

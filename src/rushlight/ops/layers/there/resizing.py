@@ -82,6 +82,6 @@ def resampled(x: Tensor, taps: Any, shape: Ints | None = None) -> Tensor:
 
 
 _DEFINED = (padding.resample, padding.resample_back)
-there(*(e.op for e in OPS.values() if getattr(e.op, "forward", None) in _DEFINED), takes="real")(
-    resampled
-)
+_OPS = (e.op for e in OPS.values() if getattr(e.op, "forward", None) in _DEFINED)
+_KERNELS = _core.kernels.resample, _core.kernels.resample_backward
+there(*_OPS, *_KERNELS, takes="real, taps: any")(resampled)
