@@ -196,6 +196,10 @@ struct WinogradKernels {
   bool turned;
 };
 
+// How a distance is made of differences: how many are not 0, the sum of their sizes, the root of their squares, the largest size, or
+// the root of powers.
+enum class Norm : uint8_t { Count, Sum, Root, Most, Power };
+
 struct DenseKernels {
   const char* isa;
 
@@ -234,6 +238,17 @@ struct DenseKernels {
   void (*scale)(DType dtype, void* x, double factor, ptrdiff_t n);
   // Sets every of `rows` rows of n elements to the bias.
   void (*fill_rows)(DType dtype, const void* bias, ptrdiff_t rows, ptrdiff_t n, void* out);
+
+  // --- distances.cpp ---
+  // out[r] = the distance of a from row r of b, of n elements each.
+  void (*distances)(DType dtype, Norm norm, double p, const void* a, const void* b, ptrdiff_t rows, ptrdiff_t n, void* out);
+  // The gradients of a and b for those of the distances, added to what is there; either may be null.
+  void (*distance_gradient)(DType dtype, Norm norm, double p, const void* a, const void* b, ptrdiff_t rows, ptrdiff_t n,
+                            const void* g, const void* distance, void* to_a, void* to_b);
+  // The sum over n elements of d^2 / 2 where |d| = |x - y| is below the limit, else of limit * (|d| - limit / 2); and out = d, cut off
+  // at the limit on both sides, times a factor.
+  double (*huber_sum)(DType dtype, const void* x, const void* y, ptrdiff_t n, double limit);
+  void (*huber_slope)(DType dtype, const void* x, const void* y, double limit, double factor, ptrdiff_t n, void* out);
 
   // --- gemm.cpp ---
   bool own_gemm;  // whether these products are faster than a BLAS library's: where there is a fused multiply-add

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <vector>
+
+#include "kernels/indexing.h"
 
 namespace rushlight {
 namespace {
@@ -105,6 +108,146 @@ Ref embedding_backward(const TensorInfo& g, const RowNumbers& index, Py_ssize_t 
   return rounded(std::move(out), wanted);
 }
 
+// Bags of row numbers: bag b has those from offsets[b] on, up to where the next one begins.
+struct Bags {
+  Py_ssize_t rows, columns, stride, many, total;  // of the table; bags, and row numbers in all of them
+  const int64_t* offsets;
+  Ref offsets_owner;
+  Py_ssize_t begin(Py_ssize_t b) const { return offsets[b]; }
+  Py_ssize_t end(Py_ssize_t b) const { return b + 1 < many ? offsets[b + 1] : total; }
+
+  bool read(const TensorInfo& weight, const RowNumbers& index, const RowNumbers& starts) {
+    if (!weight.is_float() || weight.ndim != 2 || index.ndim != 1 || starts.ndim != 1 || is_meta(weight, index, starts)) return false;
+    const Py_ssize_t item = item_size(weight.dtype);
+    rows = weight.shape[0], columns = weight.shape[1], stride = weight.strides[0] / item;
+    if ((columns > 1 && weight.strides[1] != item) || !weight.tensor->is_aligned()) return false;
+    offsets_owner = owned(contiguous_copy(starts.tensor));
+    offsets = data_of<int64_t>(offsets_owner), many = starts.size(), total = index.size();
+    for (Py_ssize_t b = 0; b < many; b++)
+      if (begin(b) < 0 || begin(b) > end(b) || end(b) > total) return false;
+    return many ? offsets[0] == 0 : total == 0;
+  }
+  // The row numbers of a bag that count.
+  Py_ssize_t count(Numbers& numbers, Py_ssize_t b, Py_ssize_t padding) const {
+    if (padding < 0) return end(b) - begin(b);
+    Py_ssize_t n = 0;
+    for (Py_ssize_t i = begin(b); i < end(b); i++) n += numbers.at(i) != padding;
+    return n;
+  }
+};
+
+bool fits(const TensorInfo& scale, const TensorInfo& weight, const RowNumbers& index) {
+  return !scale.tensor || (scale.dtype == weight.dtype && scale.ndim == 1 && scale.shape[0] == index.size());
+}
+
+// The sum (mean) of the rows of each bag, times the scale where there is one.
+Ref embedding_bag(const TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets, const TensorOrNone& scale, bool mean,
+                  Py_ssize_t padding) {
+  Bags b;
+  if (!b.read(weight, index, offsets) || !fits(scale, weight, index)) return {};
+  const Py_ssize_t shape[2] = {b.many, b.columns};
+  Ref out = zeros_ref(weight.dtype, 2, shape, DeviceType::Cpu), by;
+  if (scale.tensor) by = contiguous(scale.tensor);
+  Numbers numbers(index, b.rows);
+  const char *from = weight.data, *factors = by ? data_of(by) : nullptr;
+  char* to = data_of(out);
+  {
+    Unlocked unlocked(b.total * b.columns * 4 > kReleaseGilBytes, weight, index, by, out);
+    const auto run = [&]<class T>(const T* table, const T* f, T* made) {
+      parallel(b.many, kGrain / (b.total / (b.many + 1) * b.columns + 1) + 1, [&](ptrdiff_t first, ptrdiff_t last) {
+        for (ptrdiff_t bag = first; bag < last; bag++) {
+          T* const sums = made + bag * b.columns;
+          const T* rows[4];
+          T scales[4];
+          int n = 0;
+          const auto add = [&] {
+            const T *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
+            if (n == 4 && !f)
+              for (Py_ssize_t j = 0; j < b.columns; j++) sums[j] += (r0[j] + r1[j]) + (r2[j] + r3[j]);
+            else
+              for (int k = 0; k < n; k++)
+                for (Py_ssize_t j = 0; j < b.columns; j++) sums[j] += f ? rows[k][j] * scales[k] : rows[k][j];
+            n = 0;
+          };
+          for (Py_ssize_t i = b.begin(bag); i < b.end(bag); i++) {
+            const Py_ssize_t k = numbers.at(i);
+            if (k < 0 || k == padding) continue;
+            rows[n] = table + k * b.stride;
+            scales[n++] = f ? f[i] : T(1);
+            if (n == 4) add();
+          }
+          add();
+          const T count = static_cast<T>(mean ? b.count(numbers, bag, padding) : 0);
+          if (count > 1)
+            for (Py_ssize_t j = 0; j < b.columns; j++) sums[j] /= count;
+        }
+      });
+    };
+    by_type(weight.dtype, run, from, factors, to);
+  }
+  return numbers.inside.load() ? std::move(out) : Ref();
+}
+
+// The gradients of the table and of the scale.
+Gradients embedding_bag_backward(const TensorInfo& g, const TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets,
+                                 const TensorOrNone& scale, bool mean, Py_ssize_t padding, const Needs<2>& needs) {
+  Bags b;
+  if (!b.read(weight, index, offsets) || !fits(scale, weight, index) || is_meta(g)) return {};
+  if (g.dtype != weight.dtype || g.ndim != 2 || g.shape[0] != b.many || g.shape[1] != b.columns) return {};
+  Ref gc = contiguous(g.tensor), by, to_weight, to_scale;
+  if (scale.tensor) by = contiguous(scale.tensor);
+  if (needs[0]) to_weight = zeros_ref(weight.dtype, 2, weight.shape, DeviceType::Cpu);
+  if (needs[1]) to_scale = zeros_ref(weight.dtype, 1, &b.total, DeviceType::Cpu);
+  Numbers numbers(index, b.rows);
+  const char *from = weight.data, *factors = by ? data_of(by) : nullptr, *given = data_of(gc);
+  char *table_grad = to_weight ? data_of(to_weight) : nullptr, *scale_grad = to_scale ? data_of(to_scale) : nullptr;
+  {
+    Unlocked unlocked(b.total * b.columns * 4 > kReleaseGilBytes, weight, index, by, gc, to_weight, to_scale);
+    const auto run = [&]<class T>(const T* table, const T* f, const T* grads, T* sums, T* dots) {
+      std::vector<T> shares(static_cast<size_t>(b.many), T(1));
+      for (Py_ssize_t bag = 0; mean && bag < b.many; bag++)
+        shares[bag] = T(1) / static_cast<T>(std::max<Py_ssize_t>(b.count(numbers, bag, padding), 1));
+      const auto each = [&](const auto& f_of) {
+        for (Py_ssize_t bag = 0; bag < b.many; bag++)
+          for (Py_ssize_t i = b.begin(bag); i < b.end(bag); i++) {
+            const Py_ssize_t k = numbers.at(i);
+            if (k >= 0 && k != padding) f_of(bag, i, k);
+          }
+      };
+      if (dots)
+        each([&](Py_ssize_t bag, Py_ssize_t i, Py_ssize_t k) {
+          const T *a = grads + bag * b.columns, *r = table + k * b.stride;
+          T sum = 0;
+          for (Py_ssize_t j = 0; j < b.columns; j++) sum += a[j] * r[j];
+          dots[i] = sum * shares[bag];
+        });
+      if (!sums) return;
+      parallel((b.columns + kColumns - 1) / kColumns, kGrain / (b.total * kColumns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+        const Py_ssize_t low = begin * kColumns, high = std::min(end * kColumns, b.columns);
+        each([&](Py_ssize_t bag, Py_ssize_t i, Py_ssize_t k) {
+          const T* a = grads + bag * b.columns;
+          T* const sum = sums + k * b.columns;
+          const T factor = f ? shares[bag] * f[i] : shares[bag];
+          for (Py_ssize_t j = low; j < high; j++) sum[j] += a[j] * factor;
+        });
+      });
+    };
+    by_type(weight.dtype, run, from, factors, given, table_grad, scale_grad);
+  }
+  if (!numbers.inside.load()) return {};
+  return gradients_of({&to_weight, &to_scale});
+}
+
+// Whether bags are in order: a kernel takes their offsets and row numbers of a table of n rows.
+Bool bags_in_order(const RowNumbers& index, const RowNumbers& offsets, Py_ssize_t n) {
+  if (is_meta(index, offsets) || index.ndim != 1 || offsets.ndim != 1) return {};
+  const int64_t *starts = reinterpret_cast<const int64_t*>(offsets.data), *values = reinterpret_cast<const int64_t*>(index.data);
+  const Py_ssize_t many = offsets.size(), total = index.size();
+  bool good = many ? starts[0] == 0 && starts[many - 1] <= total : total == 0;
+  for (Py_ssize_t b = 1; b < many; b++) good = good && starts[b - 1] <= starts[b];
+  return Ref(PyBool_FromLong(good && all_in_range(values, total, n)));
+}
+
 // (n, columns): the row with the largest element of each column in each bag, -1 in an empty one.
 Ref largest_in_bags(const TensorInfo& rows, const RowNumbers& bags, const TensorInfo& kept, Py_ssize_t n) {
   if (!rows.is_float_or_half() || rows.ndim != 2 || is_meta(rows)) return {};
@@ -145,6 +288,9 @@ Ref largest_in_bags(const TensorInfo& rows, const RowNumbers& bags, const Tensor
 const KernelRows rows{
     long_kernel<embedding, "embedding(weight, indices, padding_idx): the rows that the indices name">(),
     long_kernel<embedding_backward, "embedding_backward(g, indices, padding_idx, n): the sums of rows by number">(),
+    long_kernel<embedding_bag, "embedding_bag(weight, indices, offsets, scale, mean, padding_idx): the sums of bags of rows">(),
+    long_kernel<embedding_bag_backward, "embedding_bag_backward(g, weight, indices, offsets, scale, mean, padding_idx, needs)">(),
+    long_kernel<bags_in_order, "bags_in_order(indices, offsets, n): of a table of n rows">(),
     long_kernel<largest_in_bags, "largest_in_bags(rows, bags, kept, n): the row with the largest element, column by column">(),
 };
 

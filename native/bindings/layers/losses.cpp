@@ -1,7 +1,12 @@
-// Losses in one pass: cross entropy and negative log likelihood of class indices, mean squared error.
+// Losses in one pass: cross entropy and negative log likelihood of class indices, mean squared error, Huber's loss, margins between
+// classes.
 //
 // reduction: a Reduction. A target equal to ignore_index counts for nothing; the mean divides by the total weight of the others.
 #include "bindings/kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
 
 namespace rushlight {
 namespace {
@@ -244,7 +249,276 @@ Gradients mse_loss_backward(const TensorInfo& g, const TensorInfo& x, const Tens
   return gradients_of({&gx, &gy});
 }
 
+// ---- squares near 0, absolute differences beyond
+
+// Of the reductions to one number.
+struct ToOne {
+  static constexpr Text kType = "str";
+  bool mean;
+  bool read(const Argument& a) {
+    if (!PyUnicode_Check(a.object)) return fail(PyExc_TypeError, "reduction must be a str");
+    mean = PyUnicode_CompareWithASCIIString(a.object, "mean") == 0;
+    return mean || PyUnicode_CompareWithASCIIString(a.object, "sum") == 0;
+  }
+};
+
+bool is_limit(double limit) { return limit > 0 && limit < HUGE_VAL; }
+
+// The sum or mean of d^2 / 2 where |d| = |x - y| is below the limit, else limit * (|d| - limit / 2), times `scale`.
+Ref huber(const TensorInfo& x, const TensorInfo& y, const ToOne& how, double limit, double scale) {
+  if (!fits(x, y) || !is_limit(limit)) return {};
+  Ref xc = contiguous(x.tensor), yc = contiguous(y.tensor);
+  Ref loss = new_ref(x.dtype, 0, nullptr, device_of(x, y));
+  if (!has_memory(loss)) return loss;
+  const Py_ssize_t n = x.size();
+  const char *a = data_of(xc), *b = data_of(yc);
+  double sum;
+  {
+    Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, xc, yc);
+    sum = dense_kernels().huber_sum(x.dtype, a, b, n, limit) * scale;
+  }
+  each_value(loss, [&]<class T>(T) { return how.mean ? static_cast<T>(sum) / static_cast<T>(n) : static_cast<T>(sum); });
+  return loss;
+}
+
+Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, const ToOne& how, double limit,
+                            double scale, const Needs<2>& needs) {
+  if (!fits(x, y) || g.dtype != x.dtype || g.size() != 1 || !is_limit(limit)) return {};
+  const DeviceType device = device_of(g, x, y);
+  const Py_ssize_t n = x.size();
+  const ptrdiff_t item = item_size(x.dtype);
+  Ref gc = contiguous(g.tensor), xc = contiguous(x.tensor), yc = contiguous(y.tensor), made[2];
+  for (int i = 0; i < 2; i++)
+    if (needs[i]) made[i] = new_ref(x.dtype, x.ndim, x.shape, device);
+  if (device != DeviceType::Meta && n) {
+    const double share = by_type(x.dtype, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(gc)));
+    const double factor = share * scale / (how.mean ? static_cast<double>(n) : 1);
+    const char *a = data_of(xc), *b = data_of(yc);
+    for (int i = 0; i < 2; i++) {
+      if (!made[i]) continue;
+      char* to = data_of(made[i]);
+      Unlocked unlocked(n * item > kReleaseGilBytes, xc, yc, made[i]);
+      parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
+        const ptrdiff_t at = begin * item;
+        dense_kernels().huber_slope(x.dtype, a + at, b + at, limit, i ? -factor : factor, end - begin, to + at);
+      });
+    }
+  }
+  return gradients_of({&made[0], &made[1]});
+}
+
+Ref huber_loss(const TensorInfo& x, const TensorInfo& y, const ToOne& how, double delta) { return huber(x, y, how, delta, 1); }
+Gradients huber_loss_backward(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, const ToOne& how, double delta,
+                              const Needs<2>& needs) {
+  return huber_backward_of(g, x, y, how, delta, 1, needs);
+}
+Ref smooth_l1_loss(const TensorInfo& x, const TensorInfo& y, const ToOne& how, double beta) {
+  return huber(x, y, how, beta, 1 / beta);
+}
+Gradients smooth_l1_loss_backward(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, const ToOne& how, double beta,
+                                  const Needs<2>& needs) {
+  return huber_backward_of(g, x, y, how, beta, 1 / beta, needs);
+}
+
+// ---- margins between the classes of samples: (samples, classes), or one sample
+
+struct Samples {
+  Py_ssize_t count = 1, classes = 1;
+  bool read(const TensorInfo& x) {
+    if (!x.is_float() || x.ndim > 2) return false;
+    if (x.ndim) classes = x.shape[x.ndim - 1];
+    if (x.ndim == 2) count = x.shape[0];
+    return classes > 0;
+  }
+};
+
+// A loss of each sample as `how` says; `alone` where there is no dimension of samples.
+Ref reduced(DType dtype, const Given<"str">& how, const double* losses, Py_ssize_t n, bool alone) {
+  const bool none = PyUnicode_CompareWithASCIIString(how, "none") == 0, mean = PyUnicode_CompareWithASCIIString(how, "mean") == 0;
+  Ref out = new_ref(dtype, none && !alone ? 1 : 0, &n, DeviceType::Cpu);
+  double sum = 0;
+  for (Py_ssize_t i = 0; i < n; i++) sum += losses[i];
+  by_type(dtype, [&](auto* to) {
+    using T = std::remove_reference_t<decltype(*to)>;
+    if (none) std::transform(losses, losses + n, to, [](double loss) { return static_cast<T>(loss); });
+    else *to = static_cast<T>(mean ? sum / static_cast<double>(n) : sum);
+  }, data_of(out));
+  return out;
+}
+
+// What each loss is multiplied by on the way back.
+template <class T>
+double share_of(const T* g, const Given<"str">& how, Py_ssize_t i, Py_ssize_t n) {
+  const bool none = PyUnicode_CompareWithASCIIString(how, "none") == 0, mean = PyUnicode_CompareWithASCIIString(how, "mean") == 0;
+  return static_cast<double>(none ? g[i] : *g) / (mean ? static_cast<double>(n) : 1);
+}
+
+struct MultiMargin {
+  Samples s;
+  Ref x, target, weight;
+  const int64_t* labels = nullptr;
+
+  bool read(const TensorInfo& in, const TensorInfo& classes, const TensorInfo& weights, Py_ssize_t p) {
+    if (!s.read(in) || classes.dtype != DType::I64 || classes.ndim > 1 || classes.size() != s.count || (p != 1 && p != 2)) return false;
+    if (is_meta(in, classes, weights)) return false;
+    if (weights.tensor && (weights.dtype != in.dtype || weights.ndim != 1 || weights.shape[0] != s.classes)) return false;
+    x = contiguous(in.tensor), target = owned(contiguous_copy(classes.tensor));  // nobody changes what is checked
+    if (weights.tensor) weight = contiguous(weights.tensor);
+    labels = data_of<int64_t>(target);
+    return std::all_of(labels, labels + s.count, [this](int64_t t) { return t >= 0 && t < s.classes; });
+  }
+};
+
+Ref multi_margin_loss(const TensorInfo& in, const TensorInfo& target, const TensorOrNone& weight, Py_ssize_t p, double margin,
+                      Given<"str"> how) {
+  MultiMargin m;
+  if (!m.read(in, target, weight, p)) return {};
+  std::vector<double> losses(static_cast<size_t>(m.s.count));
+  const auto run = [&]<class T>(const T* x, const T* w) {
+    for (Py_ssize_t i = 0; i < m.s.count; i++, x += m.s.classes) {
+      const int64_t t = m.labels[i];
+      const T start = static_cast<T>(margin) - x[t];
+      double sum = 0;
+      for (Py_ssize_t c = 0; c < m.s.classes; c++) {
+        const T excess = start + x[c];
+        if (c != t && excess > 0) sum += static_cast<double>(p == 1 ? excess : excess * excess);
+      }
+      losses[static_cast<size_t>(i)] = sum * static_cast<double>(w ? w[t] : 1) / static_cast<double>(m.s.classes);
+    }
+  };
+  by_type(in.dtype, run, static_cast<const char*>(data_of(m.x)), static_cast<const char*>(m.weight ? data_of(m.weight) : nullptr));
+  return reduced(in.dtype, how, losses.data(), m.s.count, target.ndim == 0);
+}
+
+Ref multi_margin_loss_backward(const TensorInfo& g, const TensorInfo& in, const TensorInfo& target, const TensorOrNone& weight,
+                               Py_ssize_t p, double margin, Given<"str"> how) {
+  MultiMargin m;
+  if (g.dtype != in.dtype || !m.read(in, target, weight, p) || (g.size() != 1 && g.size() != m.s.count)) return {};
+  Ref gc = contiguous(g.tensor), out = new_ref(in.dtype, in.ndim, in.shape, DeviceType::Cpu);
+  const auto run = [&]<class T>(const T* x, const T* w, const T* shares, T* to) {
+    for (Py_ssize_t i = 0; i < m.s.count; i++, x += m.s.classes, to += m.s.classes) {
+      const int64_t t = m.labels[i];
+      const T start = static_cast<T>(margin) - x[t];
+      const double by = share_of(shares, how, i, m.s.count) * static_cast<double>(w ? w[t] : 1) / static_cast<double>(m.s.classes);
+      double sum = 0;
+      for (Py_ssize_t c = 0; c < m.s.classes; c++) {
+        const T excess = start + x[c];
+        const double slope = c == t || !(excess > 0) ? 0 : p == 1 ? by : 2 * by * static_cast<double>(excess);
+        sum += slope;
+        to[c] = static_cast<T>(slope);
+      }
+      to[t] = static_cast<T>(-sum);
+    }
+  };
+  by_type(in.dtype, run, static_cast<const char*>(data_of(m.x)), static_cast<const char*>(m.weight ? data_of(m.weight) : nullptr),
+          static_cast<const char*>(data_of(gc)), data_of(out));
+  return out;
+}
+
+// The labels of a sample end at the first -1.
+struct Multilabel {
+  Samples s;
+  Ref x, target;
+  const int64_t* labels = nullptr;
+  std::vector<uint8_t> is_label;  // of one sample
+
+  bool read(const TensorInfo& in, const TensorInfo& classes) {
+    if (!s.read(in) || classes.dtype != DType::I64 || classes.size() != in.size() || is_meta(in, classes)) return false;
+    x = contiguous(in.tensor), target = owned(contiguous_copy(classes.tensor));
+    labels = data_of<int64_t>(target);
+    is_label.resize(static_cast<size_t>(s.classes));
+    return std::all_of(labels, labels + classes.size(), [this](int64_t t) { return t >= -1 && t < s.classes; });
+  }
+  // How many labels sample i has; which classes are labels.
+  Py_ssize_t mark(Py_ssize_t i) {
+    const int64_t* row = labels + i * s.classes;
+    std::fill(is_label.begin(), is_label.end(), uint8_t{0});
+    Py_ssize_t n = 0;
+    while (n < s.classes && row[n] >= 0) is_label[static_cast<size_t>(row[n++])] = 1;
+    return n;
+  }
+};
+
+Ref multilabel_margin_loss(const TensorInfo& in, const TensorInfo& target, Given<"str"> how) {
+  Multilabel m;
+  if (!m.read(in, target)) return {};
+  std::vector<double> losses(static_cast<size_t>(m.s.count));
+  const auto run = [&]<class T>(const T* x) {
+    std::vector<T> others;
+    for (Py_ssize_t i = 0; i < m.s.count; i++, x += m.s.classes) {
+      const Py_ssize_t n = m.mark(i);
+      others.clear();
+      for (Py_ssize_t c = 0; c < m.s.classes; c++)
+        if (!m.is_label[static_cast<size_t>(c)]) others.push_back(x[c]);
+      double sum = 0;
+      for (Py_ssize_t k = 0; k < n; k++) {
+        const T start = 1 - x[m.labels[i * m.s.classes + k]];
+        T lanes[8] = {};
+        const size_t count = others.size(), whole = count / 8 * 8;
+        for (size_t j = 0; j < whole; j += 8)
+          for (size_t l = 0; l < 8; l++) {
+            const T excess = start + others[j + l];
+            lanes[l] += excess > 0 ? excess : T(0);
+          }
+        for (size_t j = whole; j < count; j++) {
+          const T excess = start + others[j];
+          lanes[0] += excess > 0 ? excess : T(0);
+        }
+        for (T lane : lanes) sum += static_cast<double>(lane);
+      }
+      losses[static_cast<size_t>(i)] = sum / static_cast<double>(m.s.classes);
+    }
+  };
+  const char* from = data_of(m.x);
+  {
+    Unlocked unlocked(in.size() * m.s.classes > kReleaseGilBytes, m.x, m.target);
+    by_type(in.dtype, run, from);
+  }
+  return reduced(in.dtype, how, losses.data(), m.s.count, target.ndim < 2);
+}
+
+Ref multilabel_margin_loss_backward(const TensorInfo& g, const TensorInfo& in, const TensorInfo& target, Given<"str"> how) {
+  Multilabel m;
+  if (g.dtype != in.dtype || !m.read(in, target) || (g.size() != 1 && g.size() != m.s.count)) return {};
+  Ref gc = contiguous(g.tensor), out = new_ref(in.dtype, in.ndim, in.shape, DeviceType::Cpu);
+  const char *from = data_of(m.x), *given = data_of(gc);
+  char* made = data_of(out);
+  const auto run = [&]<class T>(const T* x, const T* shares, T* to) {
+    std::vector<int> counts(static_cast<size_t>(m.s.classes));
+    for (Py_ssize_t i = 0; i < m.s.count; i++, x += m.s.classes, to += m.s.classes) {
+      const Py_ssize_t n = m.mark(i), classes = m.s.classes;
+      std::vector<Py_ssize_t> owed(static_cast<size_t>(classes));
+      std::fill(counts.begin(), counts.end(), 0);
+      for (Py_ssize_t k = 0; k < n; k++) {
+        const int64_t t = m.labels[i * classes + k];
+        const T start = 1 - x[t];
+        int hits = 0;
+        for (Py_ssize_t c = 0; c < classes; c++) {
+          const int hit = static_cast<int>(start + x[c] > 0) & static_cast<int>(!m.is_label[static_cast<size_t>(c)]);
+          counts[static_cast<size_t>(c)] += hit;
+          hits += hit;
+        }
+        owed[static_cast<size_t>(t)] += hits;
+      }
+      const double by = share_of(shares, how, i, m.s.count) / static_cast<double>(classes);
+      for (Py_ssize_t c = 0; c < classes; c++)
+        to[c] = static_cast<T>(by * static_cast<double>(counts[static_cast<size_t>(c)] - owed[static_cast<size_t>(c)]));
+    }
+  };
+  Unlocked unlocked(in.size() * m.s.classes > kReleaseGilBytes, m.x, m.target, gc, out);
+  by_type(in.dtype, run, from, given, made);
+  return out;
+}
+
 const KernelRows rows{
+    long_kernel<huber_loss, "huber_loss(x, y, reduction, delta)">(),
+    long_kernel<huber_loss_backward, "huber_loss_backward(g, x, y, reduction, delta, needs)">(),
+    long_kernel<smooth_l1_loss, "smooth_l1_loss(x, y, reduction, beta)">(),
+    long_kernel<smooth_l1_loss_backward, "smooth_l1_loss_backward(g, x, y, reduction, beta, needs)">(),
+    long_kernel<multi_margin_loss, "multi_margin_loss(x, target, weight, p, margin, reduction)">(),
+    long_kernel<multi_margin_loss_backward, "multi_margin_loss_backward(g, x, target, weight, p, margin, reduction)">(),
+    long_kernel<multilabel_margin_loss, "multilabel_margin_loss(x, target, reduction)">(),
+    long_kernel<multilabel_margin_loss_backward, "multilabel_margin_loss_backward(g, x, target, reduction)">(),
     long_kernel<cross_entropy,
                 "cross_entropy(logits, target, weight, ignore_index, reduction, label_smoothing): (loss, log_probabilities)">(),
     long_kernel<cross_entropy_backward,

@@ -11,6 +11,7 @@ void fill_reductions(DenseKernels& table);
 void fill_softmax(DenseKernels& table);
 void fill_norm(DenseKernels& table);
 void fill_batch_norm(DenseKernels& table);
+void fill_distances(DenseKernels& table);
 void fill_gemm(DenseKernels& table);
 void fill_gemm_integer(DenseKernels& table);
 void fill_attention(DenseKernels& table);

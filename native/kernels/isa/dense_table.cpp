@@ -13,6 +13,7 @@ static DenseKernels make_table() {
   fill_softmax(table);
   fill_norm(table);
   fill_batch_norm(table);
+  fill_distances(table);
   fill_gemm(table);
   fill_gemm_integer(table);
   fill_attention(table);

@@ -23,6 +23,7 @@ from ..table.kinds import composite, general
 from ..table.signature import Sizes, Tensor
 from .loss import reduce_loss, reduction_asked
 
+_kernels = _core.kernels
 _CHECKING = "(while checking arguments for ctc_loss_allocate_outputs)"
 _no_second_derivative = no_derivative("_ctc_loss_backward")
 
@@ -144,6 +145,7 @@ _ARGUMENTS = (
 _backward_op = general(
     f"_ctc_loss_backward(grad: Tensor, {_ARGUMENTS})",
     _gradient,
+    native=_kernels.ctc_backward,
     vjp={
         "grad": lambda g, grad: _no_second_derivative(grad),
         "log_probs": lambda g, log_probs: _no_second_derivative(log_probs),
@@ -168,6 +170,7 @@ def _vjp(
 _losses_op = general(
     f"_ctc_losses({_ARGUMENTS})",
     _forward,
+    native=_kernels.ctc_losses,
     vjp={"log_probs": _vjp},
     node="CtcLossBackward0",
     method=False,
@@ -238,6 +241,18 @@ def ctc_loss(
         log_probs, targets = log_probs.unsqueeze(1), targets.unsqueeze(0)
     if not log_probs.numel():
         raise RuntimeError("log_probs tensor must not be empty")
+    if (
+        isinstance(input_lengths, _core.Tensor)
+        and isinstance(target_lengths, _core.Tensor)
+        and log_probs.ndim == 3
+        and log_probs.device.type == "cpu"
+        and _kernels.ctc_in_order(log_probs, targets, input_lengths, target_lengths, blank) is True
+    ):
+        parts = targets, input_lengths, target_lengths
+        loss = _losses_op(log_probs, *parts, blank, zero_infinity)
+        if reduction == "mean":
+            return (loss / target_lengths.clamp_min(1).to(loss.dtype)).mean()
+        return reduce_loss(loss.squeeze(0) if alone else loss, reduction)
     time, batch, classes = log_probs.shape
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import int32, int64
 from ..._base.errors import warn
 from ..._base.late import late
 from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered, state
+from ..making.creation import arange, zeros_like
 from ..table.arrays import Array, elements, rounded, scalar_name, unshared, widened
-from ..table.kinds import composite, constant, linear
+from ..table.kinds import composite, constant, general, linear
 from ..table.reference import alias
 from ..table.signature import Tensor
 
@@ -229,6 +232,72 @@ def _torch_embedding(
 alias("embedding", _torch_embedding, method=False)
 
 
+def _bags(indices: Tensor, offsets: Tensor, padding: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The bag of each index, whether the index counts, and how many of each bag do."""
+    places = arange(indices.shape[0], device=indices.device)
+    bags = (offsets.unsqueeze(-1) <= places).sum(0) - 1
+    kept = indices != padding
+    counts = zeros_like(offsets).index_add(0, bags, kept.to(offsets.dtype))
+    return bags, kept, counts.clamp_min(1)
+
+
+def _bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale: Tensor | None,
+    mean: bool,
+    padding: int,
+) -> Tensor:
+    bags, kept, counts = _bags(indices, offsets, padding)
+    rows = _embedding_op(weight, indices, -1)
+    if scale is not None:
+        rows = rows * scale.unsqueeze(-1)
+    rows = rows.masked_fill(~kept.unsqueeze(-1), 0.0)
+    sums = _embedding_transpose(rows, bags, -1, offsets.shape[0])
+    return sums / counts.to(sums.dtype).unsqueeze(-1) if mean else sums
+
+
+def _bag_vjp(
+    g: Tensor,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale: Tensor | None,
+    mean: bool,
+    padding: int,
+    needs: tuple[int, ...],
+) -> tuple[Tensor | None, ...]:
+    bags, kept, counts = _bags(indices, offsets, padding)
+    if mean:
+        g = g / counts.to(g.dtype).unsqueeze(-1)
+    each = _embedding_op(g, bags, -1).masked_fill(~kept.unsqueeze(-1), 0.0)
+    scaled = each if scale is None else each * scale.conj().unsqueeze(-1)
+    to_weight = _embedding_transpose(scaled, indices, -1, weight.shape[0]) if needs[0] else None
+    to_scale = (each * _embedding_op(weight, indices, -1).conj()).sum(-1) if needs[1] else None
+    return to_weight, to_scale
+
+
+_embedding_bag_op = general(
+    "_embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale: Tensor | None, "
+    "mean: Any, padding: Any)",
+    is_=_bag,
+    native=_kernels.embedding_bag,
+    vjp={"weight, scale": _bag_vjp},
+    backward=(
+        _kernels.embedding_bag_backward,
+        "g weight indices offsets scale mean padding needs",
+    ),
+    method=False,
+    samples=lambda make: [
+        (make(4, 3), make(5, kind="int", low=0, high=4), _core.wrap(np.array([0, 2, 2])), *how)
+        for how in ((None, True, 1), (make(5), False, -1))
+    ],
+    formula={"weight": "rows of g added up at indices, 0 elsewhere", "scale": "g · rows"},
+    doc="The sums (means) of the rows of bags.",
+)
+
+
 @composite(where="nn")
 @answered("by_element")
 def embedding_bag(
@@ -279,6 +348,8 @@ def embedding_bag(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
             f"it must have the same shape as the input ({input.shape})"
         )
+    plain = mode != "max" and not sparse and not scale_grad_by_freq and not include_last_offset
+    plain = plain and weight.dtype.itemsize > 2 and weight.ndim == 2 and _plain(input)
     plainly = mode == "max" or padding_idx is not None or weight.dtype.name == "float64"
     if input.ndim == 2:
         if offsets is not None:
@@ -288,8 +359,10 @@ def embedding_bag(
                 f"sequences. However, found offsets of type {type(offsets)}"
             )
         n, length = input.shape
-        starts = np.arange(n, dtype=np.int64) * length
         indices = input.reshape(-1)
+        if plain:
+            offsets = _starts(n, length)
+        starts = np.arange(n, dtype=np.int64) * length
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
     elif input.ndim == 1:
@@ -332,6 +405,12 @@ def embedding_bag(
             f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got "
             f"{padding_idx}"
         )
+    if plain and _kernels.bags_in_order(indices, offsets, n) is True:
+        padding = -1 if padding_idx is None else _row(padding_idx, n)
+        if max_norm is not None:
+            renormalize(weight, indices, max_norm, norm_type)
+        how = per_sample_weights, mode == "mean", padding
+        return _embedding_bag_op(weight, indices, offsets, *how)
     if max_norm is None and indices.device.type == "cpu":
         _check_bags(elements(indices), n, plainly)
     total = indices.shape[0]
@@ -359,6 +438,16 @@ def embedding_bag(
         counts = np.maximum(np.bincount(bag[kept], minlength=starts.size), 1)
         sums = sums / of(sums).tensor(counts.astype(weight.dtype.numpy)[:, None])
     return sums
+
+
+def _plain(indices: Tensor) -> bool:
+    """Whether a kernel can look at them."""
+    return indices.device.type == "cpu" and indices.dtype in (int32, int64)
+
+
+@functools.lru_cache(maxsize=64)
+def _starts(n: int, length: int) -> Tensor:
+    return _core.wrap(np.arange(n, dtype=np.int64) * length)
 
 
 def _seen(t: Tensor) -> Array:

@@ -10,18 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._base.dtypes import uint8
 from ..._base.errors import warn
 from ..._devices import of
 from ..elementwise.selection import where
+from ..layout.joining import stack
 from ..table.arrays import Array, anywhere, check_64_bits, check_room, listed, refuse
-from ..table.kinds import composite, constant, pointwise
+from ..table.kinds import composite, constant, general
 from ..table.signature import Flag, Tensor
 from .activation import hardtanh
 from .adaptive_pooling import adaptive_avg_pools
-from .padding import resampling
+from .padding import arrays_of, resampling, tap
 
 _Ints = tuple[int, ...]
+_kernels = _core.kernels
 
 # ---- interpolation
 
@@ -34,8 +37,7 @@ def _ratio(n: int, out: int, scale: float | None) -> float:
     return 1.0 / scale if scale else n / out
 
 
-@functools.lru_cache(maxsize=256)
-def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> tuple[Array | None, ...]:
+def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> tuple[Array, Array | None]:
     # In float32, as torch computes the places.
     step = np.float32(_ratio(n, out, scale))
     i = np.arange(out, dtype=np.float32)
@@ -51,8 +53,7 @@ def _centres(n: int, out: int, scale: float | None, corners: bool) -> Array:
     return (i + 0.5) * _ratio(n, out, scale) - 0.5
 
 
-@functools.lru_cache(maxsize=256)
-def _linear_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, ...]:
+def _linear_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, Array]:
     x = np.maximum(_centres(n, out, scale, corners), 0.0)
     low = np.minimum(x.astype(np.int64), n - 1)
     high = np.minimum(low + 1, n - 1)
@@ -67,8 +68,7 @@ def _cubic(x: Array, a: float) -> Array:
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
-@functools.lru_cache(maxsize=256)
-def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, ...]:
+def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, Array]:
     x = _centres(n, out, scale, corners)
     base = np.floor(x).astype(np.int64)
     part = x - base
@@ -76,14 +76,13 @@ def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[A
     return places, np.stack([_cubic(part - t, -0.75) for t in (-1, 0, 1, 2)])
 
 
-def _as_it_is(n: int, nearest: bool) -> tuple[Array | None, ...]:
+def _as_it_is(n: int, nearest: bool) -> tuple[Array, Array | None]:
     return np.arange(n)[None], None if nearest else np.ones((1, n))
 
 
-@functools.lru_cache(maxsize=256)
 def _antialias_taps(
     n: int, out: int, scale: float | None, corners: bool, cubic: bool
-) -> tuple[Array, ...]:
+) -> tuple[Array, Array]:
     """Weights over a support that grows with the reduction in size."""
     step = (n - 1) / (out - 1) if corners and out > 1 else _ratio(n, out, scale)
     stretch = max(step, 1.0)
@@ -117,10 +116,10 @@ _upsamples["bilinear-aa", 2] = resampling(
 _upsamples["bicubic-aa", 2] = resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
 
 
-def _whole(tap: tuple[Array, ...]) -> tuple[Array, Array, int]:
+def _whole(places: Array, weights: Array) -> tuple[Array, Array, int]:
     """Places and weights for bytes: the weights of one place added up, then as whole numbers of
     2 ** -bits that fit 16 bits."""
-    places, weights = tap[0], tap[1].copy()
+    weights = weights.copy()
     for k in range(1, len(weights)):
         weights[k] += np.where(places[k] == places[k - 1], weights[k - 1], 0.0)
     top = max(float(weights.max()), 0.0)
@@ -132,7 +131,7 @@ def _whole(tap: tuple[Array, ...]) -> tuple[Array, Array, int]:
 def _resample_bytes(x: Array, taps: Any) -> Array:
     few = x.shape[1] <= 4  # then torch leaves out what changes no size
     for axis, tap in reversed(taps):
-        places, weights, bits = _whole(tap)
+        places, weights, bits = _whole(*arrays_of(tap))
         if few and places.shape[1] == x.shape[axis]:
             continue
         shape = [-1 if i == axis else 1 for i in range(x.ndim)]
@@ -304,27 +303,41 @@ def resampled(
     bytes_ = input.dtype is uint8 and mode in ("bilinear", "bicubic")
     if not bytes_ and (kind in "bic" or (kind == "u" and mode not in ("nearest", "nearest-exact"))):
         refuse(_refusing(mode, n, antialias), input._form, "biuc")
-    as_is = list(input.shape[2:]) == list(wanted) and (
-        antialias or bytes_ or mode != "bicubic"
-    )  # whatever the factors say
-    taps = []
-    for i, (have, out, factor) in enumerate(zip(input.shape[2:], wanted, factors, strict=True)):
-        have = int(have)
-        if as_is:
-            tap = _as_it_is(have, mode.startswith("nearest"))
-        elif mode in ("nearest", "nearest-exact"):
-            tap = _nearest_taps(have, out, factor, mode == "nearest-exact")
-        elif antialias:
-            refuse("compute_index_ranges_weights", input._form, "", halves=True)
-            tap = _antialias_taps(have, out, factor, corners, mode == "bicubic")
-        elif mode == "bicubic":
-            tap = _cubic_taps(have, out, factor, corners)
-        else:
-            tap = _linear_taps(have, out, factor, corners)
-        taps.append((i + 2, tap))
+    if antialias:
+        refuse("compute_index_ranges_weights", input._form, "", halves=True)
+    taps = _taps(tuple(input.shape[2:]), tuple(wanted), tuple(factors), mode, corners, antialias, bytes_)
     if bytes_:
-        return _upsample_bytes(input, tuple(taps))
-    return _upsamples[mode + ("-aa" if antialias else ""), n](input, tuple(taps))
+        return _upsample_bytes(input, taps)
+    return _upsamples[mode + ("-aa" if antialias else ""), n](input, taps)
+
+
+@functools.lru_cache(maxsize=256)
+def _taps(
+    spatial: _Ints,
+    wanted: _Ints,
+    factors: tuple[float | None, ...],
+    mode: str,
+    corners: bool,
+    antialias: bool,
+    bytes_: bool,
+) -> tuple[Any, ...]:
+    """What each output reads, by dimension."""
+    as_is = spatial == wanted and (antialias or bytes_ or mode != "bicubic")  # whatever the factors
+    taps = []
+    for i, (have, out, factor) in enumerate(zip(spatial, wanted, factors, strict=True)):
+        made: tuple[Array, Array | None]
+        if as_is:
+            made = _as_it_is(have, mode.startswith("nearest"))
+        elif mode in ("nearest", "nearest-exact"):
+            made = _nearest_taps(have, out, factor, mode == "nearest-exact")
+        elif antialias:
+            made = _antialias_taps(have, out, factor, corners, mode == "bicubic")
+        elif mode == "bicubic":
+            made = _cubic_taps(have, out, factor, corners)
+        else:
+            made = _linear_taps(have, out, factor, corners)
+        taps.append((i + 2, tap(*made)))
+    return tuple(taps)
 
 
 @composite(where="nn")
@@ -343,6 +356,11 @@ def upsample(
 
 
 # ---- sampling at given places
+
+GRID_MODES = ("bilinear", "nearest", "bicubic")
+GRID_PADDINGS = ("zeros", "border", "reflection")
+_BILINEAR, _NEAREST, _BICUBIC = range(3)
+_ZEROS, _BORDER, _REFLECTION = range(3)
 
 
 def _corners(align_corners: bool | None) -> bool:
@@ -400,15 +418,15 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     return flat.bmm(theta.mT).reshape(size[0], *spatial, n)
 
 
-def _bounded(at: Tensor, size: int, padding_mode: str, corners: bool) -> Tensor:
-    """Whole places moved into the image as the padding mode says; 'zeros' leaves them."""
-    if padding_mode == "border":
+def _bounded(at: Tensor, size: int, padding: int, corners: bool) -> Tensor:
+    """Whole places moved into the image as the padding says; zeros leave them."""
+    if padding == _BORDER:
         return at.clamp(0, size - 1)
-    if padding_mode == "reflection":
+    if padding == _REFLECTION:
         low, high = (0, 2 * (size - 1)) if corners else (-1, 2 * size - 1)
         if high <= low:
             return at * 0
-        return _mirror(at.double(), size, corners).clamp(0, size - 1).long()
+        return _mirror(at.double(), size, corners)[0].clamp(0, size - 1).long()
     return at
 
 
@@ -425,47 +443,156 @@ def _cubic_weights(part: Tensor) -> list[Tensor]:
     return [far(part + 1), near(part), near(1 - part), far(2 - part)]
 
 
-_nothing = pointwise(
-    "_nothing(input: Tensor)",
-    reference=lambda a: np.zeros_like(a),
-    partials={"input": 0},
-    method=False,
-    in_place=False,
-    doc="Zeros.",
-    written="0",
-)
-_one = pointwise(
-    "_one(input: Tensor)",
-    reference=lambda a: np.ones_like(a),
-    partials={"input": lambda g: _nothing(g)},
-    method=False,
-    in_place=False,
-    doc="The weight of what is nearest, whatever its distance: ones, with a gradient of zeros.",
-)
+def _cubic_slopes(part: Tensor) -> list[Tensor]:
+    """The derivatives of these weights by the fraction."""
+    a = -0.75
+
+    def near(x: Tensor) -> Tensor:
+        return (3 * (a + 2) * x - 2 * (a + 3)) * x
+
+    def far(x: Tensor) -> Tensor:
+        return (3 * a * x - 10 * a) * x + 8 * a
+
+    return [far(part + 1), near(part), -near(1 - part), -far(2 - part)]
 
 
-def _grid_taps(x: Tensor, size: int, mode: str, padding_mode: str, corners: bool) -> list[Any]:
-    """(whole places, weights or None) of what is read along one dimension at the real places x."""
-    if mode == "nearest":
-        return [(x.detach().round().long(), _one(x) if x.requires_grad else None)]
+def _grid_taps(x: Tensor, size: int, mode: int, padding: int, corners: bool) -> list[Any]:
+    """(whole places, weights or None, the weights' slopes) of what is read along one dimension at
+    the real places x."""
+    if mode == _NEAREST:
+        return [(x.detach().round().long(), None, 0)]
     low = x.detach().floor()
     part = x - low
     base = low.long()
-    if mode == "bilinear":
-        return [(base, 1 - part), (base + 1, part)]
-    return [
-        (_bounded(base + t, size, padding_mode, corners), w)
-        for t, w in zip((-1, 0, 1, 2), _cubic_weights(part), strict=True)
-    ]
+    if mode == _BILINEAR:
+        return [(base, 1 - part, -1), (base + 1, part, 1)]
+    every = zip((-1, 0, 1, 2), _cubic_weights(part), _cubic_slopes(part), strict=True)
+    return [(_bounded(base + t, size, padding, corners), w, slope) for t, w, slope in every]
+
+
+def _grid_axes(
+    input: Tensor, grid: Tensor, mode: int, padding: int, corners: bool
+) -> list[list[Any]]:
+    """The taps of each dimension, with slopes by the numbers of the grid."""
+    every = []
+    n = input.ndim - 2
+    for k, size in enumerate(map(int, input.shape[2:])):
+        number = grid.select(-1, n - 1 - k)
+        x = (number + 1) * ((size - 1) / 2) if corners else ((number + 1) * size - 1) / 2
+        rate: Any = (size - 1) / 2 if corners else size / 2
+        if mode != _BICUBIC:
+            if padding == _REFLECTION:
+                x, turned = _mirror(x, size, corners)
+                rate = turned * rate
+            if padding != _ZEROS:
+                rate = where((x > 0) & (x < size - 1), rate, 0.0)
+                x = hardtanh(x, 0, size - 1)  # a clamp that is flat at its bounds too
+        taps = _grid_taps(x, size, mode, padding, corners)
+        every.append([(at, weight, slope * rate) for at, weight, slope in taps])
+    return every
+
+
+def _pixels(input: Tensor, axes: list[list[Any]]) -> Any:
+    """Of each pixel that the places read: its place in the flat image, where it is none, and its
+    taps."""
+    for corner in itertools.product(*axes):
+        index: Any = None
+        inside: Any = None
+        for (at, _, _), size in zip(corner, map(int, input.shape[2:]), strict=True):
+            there, place = (at >= 0) & (at < size), at.clamp(0, size - 1)
+            inside = there if inside is None else inside & there
+            index = place if index is None else index * size + place
+        yield index, ~inside, corner
+
+
+def _weight(corner: Any, without: int = -1) -> Any:
+    """The product of the weights, for one dimension its slope."""
+    weight: Any = None
+    for d, (_, part, slope) in enumerate(corner):
+        part = slope if d == without else part
+        if part is not None:
+            weight = part if weight is None else weight * part
+    return weight
+
+
+def _picked(input: Tensor, index: Tensor, outside: Tensor) -> Tensor:
+    n, c = input.shape[:2]
+    places = index.reshape(n, 1, math.prod(index.shape[1:])).expand(n, c, -1)
+    flat = input.reshape(n, c, math.prod(input.shape[2:]))
+    picked = flat.gather(2, places).reshape(n, c, *index.shape[1:])
+    return picked.masked_fill(outside.unsqueeze(1), 0.0) if anywhere(outside) else picked
+
+
+def _sample(input: Tensor, grid: Tensor, mode: int, padding: int, corners: bool) -> Tensor:
+    total: Any = None
+    for index, outside, corner in _pixels(input, _grid_axes(input, grid, mode, padding, corners)):
+        picked = _picked(input, index, outside)
+        weight = _weight(corner)
+        if weight is not None:
+            picked = picked * weight.unsqueeze(1)
+        total = picked if total is None else total + picked
+    return total
+
+
+def _sample_vjp(
+    g: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    mode: int,
+    padding: int,
+    corners: bool,
+    needs: tuple[int, ...],
+) -> tuple[Tensor | None, ...]:
+    n, c = input.shape[:2]
+    axes = _grid_axes(input, grid, mode, padding, corners)
+    to_input: Any = input.detach().reshape(n, c, math.prod(input.shape[2:])) * 0
+    slopes: list[Any] = [0] * len(axes)
+    for index, outside, corner in _pixels(input, axes):
+        if needs[0]:
+            weight = _weight(corner)
+            part = g if weight is None else g * weight.unsqueeze(1)
+            part = part.masked_fill(outside.unsqueeze(1), 0.0)
+            places = index.reshape(n, 1, math.prod(index.shape[1:])).expand(n, c, -1)
+            to_input = to_input.scatter_add(2, places, part.reshape(places.shape))
+        if needs[1]:
+            dot = (g * _picked(input, index, outside)).sum(1)
+            slopes = [s + dot * _weight(corner, d) for d, s in enumerate(slopes)]
+    return (
+        to_input.reshape(input.shape) if needs[0] else None,
+        stack(slopes[::-1], -1) if needs[1] else None,
+    )
+
+
+def _sampler(n: int) -> Any:
+    image, places = ((2, 3, 4), (2, 3, 2)) if n == 2 else ((2, 3, 2, 3), (2, 1, 2, 3))
+    return general(
+        f"_grid_sampler_{n}d(input: Tensor, grid: Tensor, mode: Any, padding: Any, corners: Any)",
+        is_=_sample,
+        native=_kernels.grid_sample,
+        vjp={"input, grid": _sample_vjp},
+        backward=(_kernels.grid_sample_backward, "g input grid mode padding corners needs"),
+        node=f"GridSampler{n}DBackward0",
+        method=False,
+        samples=lambda make: [
+            (make(1, *image), make(1, *places), mode, padding, corners)
+            for mode, padding, corners in ((0, 0, False), (2 if n == 2 else 0, 1, True))
+        ],
+        keeps="format: input",
+        formula={"input": "g spread over the pixels", "grid": "g · the image's slope"},
+        doc="Images sampled at places.",
+    )
+
+
+_samplers = {n: _sampler(n) for n in (2, 3)}
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
-    if mode not in ("bilinear", "nearest", "bicubic"):
+    if mode not in GRID_MODES:
         raise ValueError(
             "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
             f"but got: '{mode}'"
         )
-    if padding_mode not in ("zeros", "border", "reflection"):
+    if padding_mode not in GRID_PADDINGS:
         raise ValueError(
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
             "'reflection', "
@@ -525,52 +652,22 @@ def grid_sample(
     align_corners = _corners(align_corners)
     _check_grid_sizes(input, grid, mode)
     refuse(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input._form, "biuc")
-    n, c = input.shape[:2]
-    spatial = [int(s) for s in input.shape[2:]]
-    out_shape = [int(s) for s in grid.shape[1:-1]]
-    every = []
-    for k, size in enumerate(spatial):
-        x = grid.select(-1, len(spatial) - 1 - k)
-        x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) / 2
-        if mode != "bicubic":
-            if padding_mode == "reflection":
-                x = _mirror(x, size, align_corners)
-            if padding_mode != "zeros":
-                x = hardtanh(x, 0, size - 1)  # a clamp that is flat at its bounds too
-        every.append(_grid_taps(x, size, mode, padding_mode, align_corners))
-    flat = input.reshape(n, c, math.prod(spatial))
-    total: Any = None
-    for corner in itertools.product(*every):
-        index: Any = None
-        inside: Any = None
-        weight: Any = None
-        for (at, part), size in zip(corner, spatial, strict=True):
-            there, place = (at >= 0) & (at < size), at.clamp(0, size - 1)
-            inside = there if inside is None else inside & there
-            index = place if index is None else index * size + place
-            if part is not None:
-                weight = part if weight is None else weight * part
-        count = math.prod(out_shape)
-        places = index.reshape(n, 1, count).expand(n, c, count)
-        picked = flat.gather(2, places).reshape(n, c, *out_shape)
-        outside = ~inside
-        if anywhere(outside):
-            picked = picked.masked_fill(outside.unsqueeze(1), 0.0)
-        if weight is not None:
-            picked = picked * weight.unsqueeze(1)
-        total = picked if total is None else total + picked
-    return total
+    how = GRID_MODES.index(mode), GRID_PADDINGS.index(padding_mode), bool(align_corners)
+    return _samplers[input.ndim - 2](input, grid, *how)
 
 
-def _mirror(x: Tensor, size: int, corners: bool) -> Tensor:
+def _mirror(x: Tensor, size: int, corners: bool) -> tuple[Tensor, Tensor]:
+    """The places reflected at the borders, and 1 or -1: the direction in which each goes then."""
     low, high = (0.0, 2.0 * (size - 1)) if corners else (-1.0, 2.0 * size - 1)
     if high <= low:
-        return x * 0
+        return x * 0, x.detach() * 0
     half, span = low / 2, (high - low) / 2
+    behind = x.detach() < half
     away = (x - half).abs()
     turns = (away.detach() / span).floor()
     rest = away - turns * span
-    return where(turns % 2 == 1, span - rest + half, rest + half)
+    odd = turns % 2 == 1
+    return where(odd, span - rest + half, rest + half), where(odd ^ behind, -1.0, 1.0).to(x.dtype)
 
 
 __all__ = ["affine_grid", "grid_sample", "interpolate", "upsample"]

@@ -207,6 +207,8 @@ def _clamped_vjp(
 _smooth_l1_loss = general(
     "_smooth_l1_loss(input: Tensor, target: Tensor, reduction: Any, beta: Any)",
     is_=_smooth_l1,
+    native=_kernels.smooth_l1_loss,
+    backward=(_kernels.smooth_l1_loss_backward, "g input target reduction beta needs"),
     vjp={
         "input, target": lambda g, input, target, reduction, beta, needs: _clamped_vjp(
             g, input, target, reduction, needs, beta, 1.0 / beta
@@ -256,6 +258,8 @@ def _huber(input: Tensor, target: Tensor, reduction: str, delta: float) -> Tenso
 _huber_loss = general(
     "_huber_loss(input: Tensor, target: Tensor, reduction: Any, delta: Any)",
     is_=_huber,
+    native=_kernels.huber_loss,
+    backward=(_kernels.huber_loss_backward, "g input target reduction delta needs"),
     vjp={
         "input, target": lambda g, input, target, reduction, delta, needs: _clamped_vjp(
             g, input, target, reduction, needs, delta, 1.0

@@ -21,6 +21,8 @@ from .loss import (
     share_of,
 )
 
+_kernels = _core.kernels
+
 
 def _soft_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
     x, y, common = operands(input, target, "soft_margin_loss")
@@ -132,6 +134,11 @@ _multi_margin_loss = general(
     "_multi_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, p: Any, "
     "margin: Any, reduction: Any)",
     _multi_margin,
+    native=_kernels.multi_margin_loss,
+    backward=(
+        _kernels.multi_margin_loss_backward,
+        "g input target weight p margin reduction",
+    ),
     vjp={"input": _multi_margin_rule},
     method=False,
     samples=lambda make: [
@@ -169,6 +176,46 @@ def multi_margin_loss(
     return _multi_margin_loss(input, target, weight, p, margin, reduction)
 
 
+def _labels(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
+    """The samples, their labels (0 behind the last), and where a label meets another class."""
+    x, t = _samples(input), _samples(target)
+    labels = (t >= 0).cumprod(1).bool()  # those before the first -1
+    safe = t.masked_fill(~labels, 0)
+    is_label = ((x * 0).detach().scatter_add(1, safe, labels.to(x.dtype))) > 0
+    return x, safe, labels.unsqueeze(2) & ~is_label.unsqueeze(1)
+
+
+def _multilabel_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
+    x, safe, kept = _labels(input, target)
+    excess = (1 - x.gather(1, safe).unsqueeze(2) + x.unsqueeze(1)).relu()
+    loss = excess.masked_fill(~kept, 0.0).sum((1, 2)) / x.shape[1]
+    return reduce_loss(loss.squeeze(0) if target.ndim < 2 else loss, reduction)
+
+
+def _multilabel_margin_rule(g: Tensor, input: Tensor, target: Tensor, reduction: str) -> Tensor:
+    x, safe, kept = _labels(input, target)
+    hits = (((1 - x.gather(1, safe).unsqueeze(2) + x.unsqueeze(1)) > 0) & kept).to(x.dtype)
+    slope = hits.sum(1).scatter_add(1, safe, -hits.sum(2)) / x.shape[1]
+    share = share_of(g, reduction, x.shape[0])
+    return ((share.unsqueeze(-1) if share.ndim else share) * slope).reshape(input.shape)
+
+
+_multilabel_margin_loss = general(
+    "_multilabel_margin_loss(input: Tensor, target: Tensor, reduction: Any)",
+    is_=_multilabel_margin,
+    native=_kernels.multilabel_margin_loss,
+    vjp={"input": _multilabel_margin_rule},
+    backward=(_kernels.multilabel_margin_loss_backward, "g input target reduction"),
+    node="MultilabelMarginLossBackward0",
+    method=False,
+    samples=lambda make: [
+        (make(3, 4), make(3, 4, kind="int", low=-1, high=4), reduction)
+        for reduction in ("mean", "none")
+    ],
+    doc="By how much other classes come too near to the labels.",
+)
+
+
 @composite(where="nn", autocast="float32")
 def multilabel_margin_loss(
     input: Tensor,
@@ -197,14 +244,7 @@ def multilabel_margin_loss(
         )
     if target._form.dtype != np.int64:
         raise RuntimeError(f"expected scalar type Long but found {scalar_name(target._form)}")
-    labels = (t >= 0).cumprod(1).bool()  # those before the first -1
-    safe = t.masked_fill(~labels, 0)
-    is_label = ((x * 0).detach().scatter_add(1, safe, labels.to(x.dtype))) > 0
-    picked = x.gather(1, safe)
-    excess = (1 - picked.unsqueeze(2) + x.unsqueeze(1)).relu()
-    kept = labels.unsqueeze(2) & ~is_label.unsqueeze(1)
-    loss = excess.masked_fill(~kept, 0.0).sum((1, 2)) / x.shape[1]
-    return reduce_loss(loss.squeeze(0) if target.ndim < 2 else loss, reduction)
+    return _multilabel_margin_loss(input, target, reduction)
 
 
 @composite(where="nn")

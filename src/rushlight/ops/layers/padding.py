@@ -13,14 +13,30 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._core import Op
 from ..table.arrays import Array, cell, check_room, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Sizes, Tensor
 
 _Ints = tuple[int, ...]
+_kernels = _core.kernels
 
 # ---- taps: out[i] = sum over t of weights[t, i] * in[places[t, i]] along one dimension
+
+
+def tap(places: Array, weights: Array | None = None) -> tuple[Tensor, Tensor | None]:
+    """Places and weights as an op's taps have them: int64 and float64."""
+    there = _core.wrap(np.ascontiguousarray(places, np.int64))
+    if weights is None:
+        return there, None
+    return there, _core.wrap(np.ascontiguousarray(weights, np.float64))
+
+
+def arrays_of(tap: Any) -> tuple[Array, Array | None]:
+    """The places and the weights as ndarrays."""
+    places, weights = tap
+    return places._array, None if weights is None else weights._array
 
 
 def _gathered(x: Array, places: Array, weights: Array | None, axis: int) -> Array:
@@ -61,15 +77,15 @@ def _summed(g: Array, places: Array, weights: Array | None, axis: int, size: int
 
 def resample(x: Array, taps: Any) -> Array:
     wide = widened(x)
-    for axis, (places, weights) in taps:
-        wide = _gathered(wide, places, weights, axis)
+    for axis, tap in taps:
+        wide = _gathered(wide, *arrays_of(tap), axis)
     return rounded(np.ascontiguousarray(wide), x)
 
 
 def resample_back(g: Array, taps: Any, shape: tuple[int, ...]) -> Array:
     wide = widened(g)
-    for axis, (places, weights) in reversed(taps):
-        wide = _summed(wide, places, weights, axis, shape[axis])
+    for axis, tap in reversed(taps):
+        wide = _summed(wide, *arrays_of(tap), axis, shape[axis])
     return rounded(np.ascontiguousarray(wide), g)
 
 
@@ -78,6 +94,7 @@ def resampling(name: str, node: str, keeps: str = "format: input") -> Op:
     op = linear(
         f"{name}(input: Tensor, taps: Any)",
         resample,
+        native=_kernels.resample,
         transpose={"input": lambda g, taps, input_shape: back(g, taps, tuple(input_shape))},
         batch="folded",
         node=node,
@@ -88,6 +105,7 @@ def resampling(name: str, node: str, keeps: str = "format: input") -> Op:
     back: Any = linear(
         f"{name}_transpose(input: Tensor, taps: Any, shape: Any)",
         resample_back,
+        native=_kernels.resample_backward,
         transpose={"input": lambda g, taps: op(g, taps)},
         batch="folded",
         node=node.replace("Backward0", "BackwardBackward0"),
@@ -143,6 +161,7 @@ def _constant_pad(x: Array, pad: _Ints, value: float) -> Array:
 constant_pad_nd: Op = general(
     "constant_pad_nd(input: Tensor, pad: Sizes, value: Number = 0)",
     _constant_pad,
+    native=_kernels.constant_pad,
     vjp={"input": lambda g, pad: constant_pad_nd(g, tuple(-p for p in pad), 0)},
     method=False,
     samples=lambda make: [(make(2, 3), (1, 2)), (make(2, 3), (1, -1, 0, 2), 1.5)],
@@ -233,16 +252,18 @@ def _border(input: Tensor, pad: _Ints, mode: str) -> Tensor:
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
-    _check_border(input.shape, pad, mode)
+    taps = _border_taps(tuple(input.shape), pad, mode)
     if mode != "circular":
         refuse(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{n}d", input._form, "b")
-    taps = []
-    for i in range(n):
-        axis = input.ndim - 1 - i
-        before, after = pad[2 * i], pad[2 * i + 1]
-        places = _PLACES[mode](input.shape[axis], before, after)
-        taps.append((axis, (places[None], None)))
-    return _pads[mode, n](input, tuple(taps))
+    return _pads[mode, n](input, taps)
+
+
+@functools.lru_cache(maxsize=256)
+def _border_taps(shape: _Ints, pad: _Ints, mode: str) -> tuple[Any, ...]:
+    _check_border(shape, pad, mode)
+    axes = range(len(shape) - 1, -1, -1)
+    widths = zip(axes, pad[::2], pad[1::2], strict=False)
+    return tuple((d, tap(_PLACES[mode](shape[d], a, b)[None])) for d, a, b in widths)
 
 
 @composite(where="nn")

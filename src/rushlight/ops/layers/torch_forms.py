@@ -143,8 +143,7 @@ def affine_grid_generator(theta: Tensor, size: Sizes, align_corners: bool) -> Te
     return interpolation.affine_grid(theta, size, align_corners)
 
 
-_MODES = ("bilinear", "nearest", "bicubic")
-_PADDINGS = ("zeros", "border", "reflection")
+_MODES, _PADDINGS = interpolation.GRID_MODES, interpolation.GRID_PADDINGS
 
 
 def _sampled(input: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Tensor:

@@ -143,7 +143,7 @@ def _least_squares(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tens
 
 @batching(_cdist_op)
 def _cdist(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    a, b, p = args
+    a, b, *how = args
     n = max(a.ndim, b.ndim)
     va, vb = (padded(batched(t, level), t.ndim, n) for t in (a, b))
-    return level.wrap(_call(op, [va, vb, p]))
+    return level.wrap(_call(op, [va, vb, *how]))

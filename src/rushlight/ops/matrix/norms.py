@@ -454,7 +454,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return ((x1 / n1) * (x2 / n2)).sum(dim)
 
 
-def _cdist(a: Array, b: Array, p: float) -> Array:
+def _cdist(a: Array, b: Array, p: float, by_products: bool = False) -> Array:
     if a.dtype.kind not in "f":
         refuse("cdist", a, "", halves=True)
         raise RuntimeError(f"cdist only supports floating-point dtypes, X1 got: {scalar_name(a)}")
@@ -487,9 +487,11 @@ def _cdist_vjp(
 
 
 _cdist_op = general(
-    "_cdist(x1: Tensor, x2: Tensor, p: Any)",
+    "_cdist(x1: Tensor, x2: Tensor, p: Any, by_products: Any = False)",
     _cdist,
+    native=_core.kernels.cdist,
     vjp={"x1, x2": _cdist_vjp},
+    backward=(_core.kernels.cdist_backward, "g x1 x2 out p by_products needs"),
     node="CdistBackward0",
     method=False,
     samples=lambda make: [(make(3, 2), make(4, 2), 2.0), (make(2, 3, 2), make(2, 4, 2), 1.5)],
@@ -528,7 +530,48 @@ def cdist(
         raise RuntimeError(
             f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}"
         )
-    return _cdist_op(x1, x2, p)
+    if compute_mode not in _BY_PRODUCTS:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    least = _BY_PRODUCTS[compute_mode]
+    return _cdist_op(x1, x2, p, p == 2 and max(x1.shape[-2], x2.shape[-2]) > least)
+
+
+# The points from which on their distances are made of a product of matrices.
+_BY_PRODUCTS = {
+    "use_mm_for_euclid_dist_if_necessary": 25,
+    "use_mm_for_euclid_dist": -1,
+    "donot_use_mm_for_euclid_dist": _INF,
+}
+
+
+def _pairs(input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The rows of all pairs, and their differences."""
+    rows, columns = (_core.wrap(i) for i in np.triu_indices(input.shape[0], 1))
+    return rows, columns, input[rows] - input[columns]
+
+
+def _pdist_vjp(g: Tensor, input: Tensor, out: Tensor, p: float) -> Tensor:
+    rows, columns, apart = _pairs(input)
+    each = _vector_norm_vjp(
+        g.unsqueeze(-1), apart, out.unsqueeze(-1), p, (-1,), True, apart.shape
+    )
+    if each is None:
+        return input * 0
+    return (input.detach() * 0).index_add(0, rows, each).index_add(0, columns, -each)
+
+
+_pdist_op = general(
+    "_pdist(input: Tensor, p: Any)",
+    is_=lambda input, p: vector_norm(_pairs(input)[2], p, -1),
+    native=_core.kernels.pdist,
+    vjp={"input": _pdist_vjp},
+    backward=(_core.kernels.pdist_backward, "g input out p"),
+    node="PdistBackward0",
+    method=False,
+    samples=lambda make: [(make(4, 2), 2.0), (make(3, 2), 1.5), (make(3, 2), 1.0)],
+    formula={"input": "sum of g ⊙ d ⊙ |d|^(p − 2) / out^(p − 1), d: differences"},
+    doc="The p-norms of the differences of all pairs of rows.",
+)
 
 
 @composite(where="nn torch", method=False, autocast="float32 there")
@@ -541,9 +584,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     refuse("pdist", input._form, "", halves=True)
-    rows, columns = np.triu_indices(input.shape[0], 1)
-    pairs = input[_core.wrap(rows)] - input[_core.wrap(columns)]
-    return vector_norm(pairs, p, -1)
+    return _pdist_op(input, p)
 
 
 def _norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Tensor:

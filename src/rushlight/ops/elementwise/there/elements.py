@@ -11,7 +11,7 @@ from ...._base import dtypes
 from ...._core import Tensor
 from ...._devices.launch import Ints, Tensors, code, empty, layout, number, rows, start, takes
 from ...._devices.there import named, numbers_of, there
-from ...layers import activation, fake_quantization, interpolation
+from ...layers import activation, fake_quantization
 from ...layers.activation import gelu
 from ...layout.there.rearranging import copied, zeros
 from .. import comparison, complex_numbers, elementary
@@ -78,16 +78,6 @@ def filled_with(made: Tensor, value: int) -> Tensor:
     """The tensor, every element of which gets one number."""
     _core.copy_values(made, _core.wrap(np.asarray(value, made.dtype.numpy)))
     return made
-
-
-@there(interpolation._nothing, takes="real")
-def nothing(a: Tensor) -> Tensor:
-    return zeros(a.shape, a)
-
-
-@there(interpolation._one, takes="real")
-def one(a: Tensor) -> Tensor:
-    return filled_with(empty(a.shape, a), 1)
 
 
 @there(comparison.isreal, takes="real")

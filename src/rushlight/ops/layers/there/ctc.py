@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._base import dtypes
+from .... import _core
 from ...._core import Tensor
 from ...._devices.launch import code, empty, rows, start
 from ...._devices.opencl import numbered
@@ -70,7 +71,7 @@ class _Sequences:
 _TAKES = "real, targets: int64, steps: int64, lengths: int64"
 
 
-@there(ctc._losses_op, takes=_TAKES)
+@there(ctc._losses_op, _core.kernels.ctc_losses, takes=_TAKES)
 def ctc_losses(
     log_probs: Tensor,
     targets: Tensor,
@@ -83,7 +84,7 @@ def ctc_losses(
     return given.losses(given.forwards(), log_probs.dtype, given.zero)
 
 
-@there(ctc._backward_op, takes=_TAKES)
+@there(ctc._backward_op, _core.kernels.ctc_backward, takes=_TAKES)
 def ctc_loss_backward(
     g: Tensor,
     log_probs: Tensor,

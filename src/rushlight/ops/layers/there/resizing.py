@@ -47,16 +47,16 @@ def _there(array: Any, like: Any, dtype: str) -> Tensor | None:
     return _core.copy_to(_core.wrap(np.ascontiguousarray(array, dtype)), like._accelerator)
 
 
-def _tables(places: object, weights: object, size: int | None, like: Tensor) -> tuple[Any, ...]:
+def _tables(places: Tensor, weights: Tensor | None, size: int | None, like: Tensor) -> tuple[Any, ...]:
     """The runs on the device of `like`."""
     kind = computed(like.dtype).name
     key = id(places), id(weights), size, kind, like._accelerator
     found = _runs.get(key)
     if found is None:
-        begins, sources, values = _runs_of(places, weights, size)
+        begins, sources, values = _runs_of(*padding.arrays_of((places, weights)), size)
         while len(_runs) >= _KEPT:
             _runs.pop(next(iter(_runs)), None)
-        # The arrays are kept too, so that no others get their ids.
+        # The tensors are kept too, so that no others get their ids.
         there = _there(begins, like, "int64"), _there(sources, like, "int64")
         found = _runs[key] = (*there, _there(values, like, kind), places, weights)
     return found[:3]
@@ -82,6 +82,6 @@ def resampled(x: Tensor, taps: Any, shape: Ints | None = None) -> Tensor:
 
 
 _DEFINED = (padding.resample, padding.resample_back)
-there(*(e.op for e in OPS.values() if getattr(e.op, "forward", None) in _DEFINED), takes="real")(
-    resampled
-)
+_OPS = (e.op for e in OPS.values() if getattr(e.op, "forward", None) in _DEFINED)
+_KERNELS = _core.kernels.resample, _core.kernels.resample_backward
+there(*_OPS, *_KERNELS, takes="real, taps: any")(resampled)

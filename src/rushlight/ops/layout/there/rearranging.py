@@ -261,7 +261,7 @@ def _block_diag(tensors: Sequence[Tensor]) -> Tensor:
 # ---- borders and blocks
 
 
-@there(padding.constant_pad_nd)
+@there(padding.constant_pad_nd, _core.kernels.constant_pad)
 def constant_pad_nd(x: Tensor, pad: Ints, value: float) -> Tensor:
 
     if not movable(x) or len(pad) % 2 or len(pad) > 2 * x.dim():

@@ -16,8 +16,8 @@ from .. import norms
 _N = numbers_of("elements.cl")
 
 
-@there(norms._cdist_op, takes="float32 float64 same")
-def cdist(x: Tensor, y: Tensor, p: float) -> Tensor:
+@there(norms._cdist_op, _core.kernels.cdist, takes="float32 float64 same")
+def cdist(x: Tensor, y: Tensor, p: float, by_products: bool = False) -> Tensor:
     rows_, columns, size = x.shape[-2], y.shape[-2], x.shape[-1]
     try:
         batch = np.broadcast_shapes(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
