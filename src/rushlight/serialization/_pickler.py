@@ -83,6 +83,51 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         self._copied: dict[int, tuple[object, Bytes]] = {}
         self._keys: dict[object, tuple[str, dtypes.dtype]] = {}
 
+    def save(self, obj: object, save_persistent_id: bool = True) -> None:
+        write = _DIRECT.get(type(obj)) if self.proto in (2, 3) else None
+        if write is None:
+            super().save(obj, save_persistent_id)
+        elif (known := self.memo.get(id(obj))) is None:
+            write(self, obj)
+        else:
+            self.write(self.get(known[0]))
+
+    def _save_tensor(self, tensor: Any) -> None:
+        if tensor.__dict__:
+            return super().save(tensor)
+        self._save_plain(_Plain(_tensors.tensor_parts(tensor, self._copied)))
+        self.memoize(tensor)
+
+    def _save_plain(self, plain: _Plain) -> None:
+        """The call that `_plain` describes, with no note of what no other object shares."""
+        parts = plain.parts
+        if parts.on_meta or parts.neg or parts.conj or parts.dtype not in STORAGES:
+            return self.save_reduce(*self._plain(parts))
+        write, save = self.write, self.save
+        save(_TENSOR)
+        write(pickle.MARK + pickle.MARK)
+        save("storage")
+        save(STORAGES[parts.dtype])
+        key = self._key(parts).encode()
+        write(pickle.BINUNICODE + len(key).to_bytes(4, "little") + key)
+        save(parts.location)
+        save(parts.storage.size // parts.dtype.itemsize)
+        for view in self._views:
+            save(view)
+        write(pickle.TUPLE + pickle.BINPERSID)
+        save(parts.offset)
+        self._save_numbers(parts.shape)
+        self._save_numbers(parts.strides)
+        write(pickle.NEWTRUE if parts.requires_grad else pickle.NEWFALSE)
+        save(OrderedDict)
+        write(pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE)
+
+    def _save_numbers(self, numbers: tuple[int, ...]) -> None:
+        self.write(pickle.MARK)
+        for number in numbers:
+            self.save_long(number)
+        self.write(pickle.TUPLE)
+
     def persistent_id(self, obj: object) -> tuple[Global | str, ...] | None:
         if type(obj) is StorageId:
             return (*obj.identity, *self._views)
@@ -218,3 +263,14 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             self.storages.append(data)
             self.itemsizes.append(dtype.itemsize if dtype in STORAGES else 1)
         return key
+
+
+# What writes values of a type where nothing is asked before: they are no storages.
+_DIRECT: dict[type, Any] = {
+    _Plain: Pickler._save_plain,
+    _core.Tensor: Pickler._save_tensor,
+    **{
+        plain: _PythonPickler.dispatch[plain]
+        for plain in (str, int, float, bool, type(None), tuple, list, dict)
+    },
+}
