@@ -76,6 +76,8 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         """torch_names: whether classes go by PyTorch's. stream: for the format before PyTorch 1.6,
         in which a storage may be a view of another: here never."""
         super().__init__(file, protocol)
+        if protocol < 4:  # without frames
+            self.write = file.write
         self._torch_names = torch_names
         self._views: tuple[None, ...] = (None,) if stream else ()
         self.storages: list[Bytes] = []
@@ -84,13 +86,14 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         self._keys: dict[object, tuple[str, dtypes.dtype]] = {}
 
     def save(self, obj: object, save_persistent_id: bool = True) -> None:
-        write = _DIRECT.get(type(obj)) if self.proto in (2, 3) else None
-        if write is None:
+        if self.proto not in (2, 3):
             super().save(obj, save_persistent_id)
-        elif (known := self.memo.get(id(obj))) is None:
+        elif (known := self.memo.get(id(obj))) is not None:
+            self.write(self.get(known[0]))
+        elif (write := _DIRECT.get(type(obj))) is not None:
             write(self, obj)
         else:
-            self.write(self.get(known[0]))
+            super().save(obj, save_persistent_id)
 
     def _save_tensor(self, tensor: Any) -> None:
         if tensor.__dict__:
@@ -268,6 +271,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
 # What writes values of a type where nothing is asked before: they are no storages.
 _DIRECT: dict[type, Any] = {
     _Plain: Pickler._save_plain,
+    Global: Pickler._save_name,
     _core.Tensor: Pickler._save_tensor,
     **{
         plain: _PythonPickler.dispatch[plain]
