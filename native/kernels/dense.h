@@ -406,6 +406,8 @@ struct DenseKernels {
   // --- normals.cpp ---
   // Uniforms of [0, 1) made normal in place, in groups of sixteen: elements j and j + 8 of a group are a pair.
   void (*normals)(float* data, ptrdiff_t sixteens, float mean, float std);
+  // out = low + u * width, rounded once, of the uniforms u that the low 24 bits of draws are.
+  void (*uniforms)(const uint32_t* draws, float* out, ptrdiff_t n, float low, float width);
 };
 
 const DenseKernels& dense_kernels();

@@ -185,6 +185,20 @@ bool Generator::set_state(const unsigned char* bytes) {
   return true;
 }
 
+namespace {
+
+void fill_uniform_float(Generator& g, float* out, ptrdiff_t n, float low, float width) {
+  constexpr ptrdiff_t kMany = 1024;
+  uint32_t draws[kMany];
+  for (ptrdiff_t done = 0; done < n; done += kMany) {
+    const ptrdiff_t many = std::min(kMany, n - done);
+    g.draw(draws, many);
+    dense_kernels().uniforms(draws, out + done, many, low, width);
+  }
+}
+
+}  // namespace
+
 bool fill_uniform(Generator& g, DType dtype, void* out, ptrdiff_t n, double from, double to) {
   if (dtype == DType::F64) {
     const double width = to - from;
@@ -193,7 +207,7 @@ bool fill_uniform(Generator& g, DType dtype, void* out, ptrdiff_t n, double from
   }
   const float low = static_cast<float>(from), width = static_cast<float>(to) - low;
   if (dtype == DType::F32) {
-    fill<float>(out, n, [&] { return std::fma(g.uniform_float(), width, low); });
+    fill_uniform_float(g, static_cast<float*>(out), n, low, width);
     return true;
   }
   const auto small = [&]<class T>(T) {
@@ -224,15 +238,15 @@ void make_normal(float* data, ptrdiff_t sixteens, float mean, float std) { dense
 
 template <class T>
 void fill_normal_blocks(Generator& g, T* out, ptrdiff_t n, T mean, T std) {
-  const auto uniform = [&] {
-    if constexpr (sizeof(T) == 4) return g.uniform_float();
-    else return g.uniform_double();
+  const auto uniforms = [&](T* to, ptrdiff_t count) {
+    if constexpr (sizeof(T) == 4) fill_uniform_float(g, to, count, 0, 1);
+    else fill<T>(to, count, [&] { return g.uniform_double(); });
   };
-  for (ptrdiff_t i = 0; i < n; i++) out[i] = uniform();
+  uniforms(out, n);
   make_normal(out, n / kVectorNormal, mean, std);
   if (n % kVectorNormal) {
     T* last = out + n - kVectorNormal;
-    for (int j = 0; j < kVectorNormal; j++) last[j] = uniform();
+    uniforms(last, kVectorNormal);
     make_normal(last, 1, mean, std);
   }
 }

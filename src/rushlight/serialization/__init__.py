@@ -32,6 +32,8 @@ from rushlight.serialization._unpickler import (
     safe_globals,
 )
 from rushlight.serialization._unpickler import get_layout as _get_layout  # noqa: F401  files name it
+from rushlight.serialization._writer import write_records as _write_records
+from rushlight.serialization._writer import write_stream as _write_stream
 
 from .._base.device import device
 from .._tensor.rebuilding import STREAM_MAGIC as MAGIC_NUMBER  # noqa: F401  a name of PyTorch
@@ -100,10 +102,8 @@ def save(
     pickler = Pickler(pickled, pickle_protocol, names == "torch", stream)
     pickler.dump(obj)
     if stream:
-        from rushlight.serialization._writer import write_stream
-
         with nullcontext(f) if path is None else open(path, "wb") as opened:
-            write_stream(opened, pickled.getbuffer(), pickler, pickle_protocol)
+            _write_stream(opened, pickled.getbuffer(), pickler, pickle_protocol)
         return
 
     records: dict[str, object] = {
@@ -112,14 +112,11 @@ def save(
         **{f"data/{key}": _content(data) for key, data in enumerate(pickler.storages)},
         "version": b"3\n",
     }
-    # Imported when first needed: zipfile takes longer to import than the rest of this room.
-    from rushlight.serialization._writer import write_records
-
     if path is None:
-        write_records(f, "archive", records)
+        _write_records(f, "archive", records)
     else:
         with open(path, "wb") as opened:
-            write_records(opened, os.path.splitext(name)[0], records)
+            _write_records(opened, os.path.splitext(name)[0], records)
 
 
 def _content(data: Any) -> object:

@@ -76,12 +76,60 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         """torch_names: whether classes go by PyTorch's. stream: for the format before PyTorch 1.6,
         in which a storage may be a view of another: here never."""
         super().__init__(file, protocol)
+        if protocol < 4:  # without frames
+            self.write = file.write
         self._torch_names = torch_names
         self._views: tuple[None, ...] = (None,) if stream else ()
         self.storages: list[Bytes] = []
         self.itemsizes: list[int] = []  # of the storages' elements
         self._copied: dict[int, tuple[object, Bytes]] = {}
         self._keys: dict[object, tuple[str, dtypes.dtype]] = {}
+
+    def save(self, obj: object, save_persistent_id: bool = True) -> None:
+        if self.proto not in (2, 3):
+            super().save(obj, save_persistent_id)
+        elif (known := self.memo.get(id(obj))) is not None:
+            self.write(self.get(known[0]))
+        elif (write := _DIRECT.get(type(obj))) is not None:
+            write(self, obj)
+        else:
+            super().save(obj, save_persistent_id)
+
+    def _save_tensor(self, tensor: Any) -> None:
+        if tensor.__dict__:
+            return super().save(tensor)
+        self._save_plain(_Plain(_tensors.tensor_parts(tensor, self._copied)))
+        self.memoize(tensor)
+
+    def _save_plain(self, plain: _Plain) -> None:
+        """The call that `_plain` describes, with no note of what no other object shares."""
+        parts = plain.parts
+        if parts.on_meta or parts.neg or parts.conj or parts.dtype not in STORAGES:
+            return self.save_reduce(*self._plain(parts))
+        write, save = self.write, self.save
+        save(_TENSOR)
+        write(pickle.MARK + pickle.MARK)
+        save("storage")
+        save(STORAGES[parts.dtype])
+        key = self._key(parts).encode()
+        write(pickle.BINUNICODE + len(key).to_bytes(4, "little") + key)
+        save(parts.location)
+        save(parts.storage.size // parts.dtype.itemsize)
+        for view in self._views:
+            save(view)
+        write(pickle.TUPLE + pickle.BINPERSID)
+        save(parts.offset)
+        self._save_numbers(parts.shape)
+        self._save_numbers(parts.strides)
+        write(pickle.NEWTRUE if parts.requires_grad else pickle.NEWFALSE)
+        save(OrderedDict)
+        write(pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE)
+
+    def _save_numbers(self, numbers: tuple[int, ...]) -> None:
+        self.write(pickle.MARK)
+        for number in numbers:
+            self.save_long(number)
+        self.write(pickle.TUPLE)
 
     def persistent_id(self, obj: object) -> tuple[Global | str, ...] | None:
         if type(obj) is StorageId:
@@ -218,3 +266,15 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             self.storages.append(data)
             self.itemsizes.append(dtype.itemsize if dtype in STORAGES else 1)
         return key
+
+
+# What writes values of a type where nothing is asked before: they are no storages.
+_DIRECT: dict[type, Any] = {
+    _Plain: Pickler._save_plain,
+    Global: Pickler._save_name,
+    _core.Tensor: Pickler._save_tensor,
+    **{
+        plain: _PythonPickler.dispatch[plain]
+        for plain in (str, int, float, bool, type(None), tuple, list, dict)
+    },
+}

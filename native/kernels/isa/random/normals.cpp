@@ -1,4 +1,4 @@
-// Pairs of normals from uniforms (Box-Muller) over float, sixteen at a time.
+// Uniforms from draws, and pairs of normals from uniforms (Box-Muller) over float, sixteen at a time.
 //
 // PyTorch's vector code evaluates the logarithm, sine and cosine here with the polynomials of the Cephes library and
 // fused multiply-adds; a seeded program prints the same numbers only if these do the same, operation for operation. So
@@ -80,8 +80,16 @@ void normals(float* data, ptrdiff_t sixteens, float mean, float std) {
   for (ptrdiff_t i = 0; i < sixteens; i++) sixteen(data + 2 * kPairs * i, mean, std);
 }
 
+void uniforms(const uint32_t* draws, float* out, ptrdiff_t n, float low, float width) {
+  for (ptrdiff_t i = 0; i < n; i++)
+    out[i] = fused(static_cast<float>(static_cast<int32_t>(draws[i] & 0xffffffu)) * 0x1p-24f, width, low);
+}
+
 }  // namespace
 
-void fill_normals(DenseKernels& table) { table.normals = normals; }
+void fill_normals(DenseKernels& table) {
+  table.normals = normals;
+  table.uniforms = uniforms;
+}
 
 }  // namespace rushlight::RUSHLIGHT_ISA

@@ -193,9 +193,8 @@ def fitted_number(value: Any, dtype: np.dtype[Any]) -> Any:
         if value < -(2**63):
             raise OverflowError(f"can't convert negative int to unsigned: {value}")
     kind = dtype.kind
-    if type(value) is float and kind == "f":
-        if -65504.0 <= value <= 65504.0 or not math.isfinite(value):  # in every type
-            return value
+    if type(value) is float and kind == "f" and -65504.0 <= value <= 65504.0:  # in every type
+        return value
     name = dtype.name
     if kind == "b":
         return value != 0

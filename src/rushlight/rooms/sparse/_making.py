@@ -19,7 +19,18 @@ from .._base.device import (
 from .._base.device import layout as _layout
 from .._base.size import Size
 from .._core import Tensor
-from ._form import BLOCKED, BY_ROWS, COMPRESSED, LABELS, NAMES, Parts, make, of_parts, parts, stay_here
+from ._form import (
+    BLOCKED,
+    BY_ROWS,
+    COMPRESSED,
+    LABELS,
+    NAMES,
+    Parts,
+    make,
+    of_parts,
+    parts,
+    stay_here,
+)
 
 __all__ = [
     "sparse_bsc_tensor",

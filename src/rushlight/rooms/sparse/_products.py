@@ -209,11 +209,11 @@ def _check(a: Any, b: Any, name: str) -> None:
             f"mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and "
             f"{right[0]}x{right[1]})"
         )
-    for p in (p, q):
-        if p is not None and p.n_dense:
+    for x in (p, q):
+        if x is not None and x.n_dense:
             raise RuntimeError(
                 f"{name}: a matrix with dense dimensions is not multiplied; this one has "
-                f"{p.n_sparse} sparse and {p.n_dense} dense ones"
+                f"{x.n_sparse} sparse and {x.n_dense} dense ones"
             )
 
 

@@ -91,19 +91,21 @@ class RandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         size = len(self.data_source)
         generator = self.generator
+        wanted = end = self.num_samples
+        step = 4096
         if generator is None:
             generator = rl.Generator()
             generator.manual_seed(draw_seed())
-        wanted = self.num_samples
+        else:  # a program sees when PyTorch draws: few at a time, and once more at the end
+            step, end = 32, wanted + 1
         if self.replacement:
-            for start in range(0, wanted + 1, 32):
-                shape = (min(32, wanted - start),)
+            for start in range(0, end, step):
+                shape = (min(step, wanted - start),)
                 draws = rl.randint(high=size, size=shape, dtype=rl.int64, generator=generator)
                 yield from draws.tolist()
         else:
-            for _ in range(wanted // size):
-                yield from rl.randperm(size, generator=generator).tolist()
-            yield from rl.randperm(size, generator=generator).tolist()[: wanted % size]
+            for start in range(0, end, size):
+                yield from rl.randperm(size, generator=generator).tolist()[: wanted - start]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -121,8 +123,8 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        for i in rl.randperm(len(self.indices), generator=self.generator).tolist():
-            yield self.indices[i]
+        order = rl.randperm(len(self.indices), generator=self.generator)
+        yield from map(self.indices.__getitem__, order.tolist())
 
     def __len__(self) -> int:
         return len(self.indices)
