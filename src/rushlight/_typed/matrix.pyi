@@ -11,7 +11,6 @@ from .. import return_types
 from .._core import Tensor
 from ..ops.matrix.fused_products import cross as cross
 from ..ops.matrix.fused_products import inner as inner
-from ..ops.matrix.fused_products import kron as kron
 from ..ops.matrix.fused_products import tensordot as tensordot
 from ..ops.matrix.matrix_functions import logdet as logdet
 from ..ops.matrix.matrix_functions import matrix_power as matrix_power
@@ -24,7 +23,6 @@ from ..ops.matrix.norms import pdist as pdist
 from ..ops.matrix.products import ger as ger
 from ..ops.matrix.products import outer as outer
 from ..ops.matrix.removed import frobenius_norm as frobenius_norm
-from ..ops.matrix.solving import cholesky_inverse as cholesky_inverse
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 
@@ -95,6 +93,9 @@ def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """`linalg.cholesky` in torch's older form."""
 
+def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of A, given its Cholesky factor."""
+
 def cholesky_solve(
     input: Tensor, L: Tensor, upper: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
@@ -120,6 +121,9 @@ def geqrf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices."""
+
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Kronecker product: every element of input times all of other."""
 
 def lstsq(input: Any, A: Any = None, upper: Any = None) -> Any:
     """Removed: `torch.linalg.lstsq` takes its place."""
