@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._base import dtypes
 from ..._devices import of
 from ..._levels.running import answered
@@ -32,9 +33,10 @@ _SAME = {"amax": "max", "amin": "min"}
 
 
 def _segment_reduce(
-    data: Array, lengths: Array, reduce: str, axis: int, initial: float | None
+    data: Array, of_segments: Tensor, reduce: str, axis: int, initial: float | None
 ) -> Array:
     refuse("_segment_reduce_cpu", data, "biuc")
+    lengths = elements(of_segments)
     ufunc, neutral = _UFUNCS[reduce]
     wide = widened(data)
     lead, tail = data.shape[:axis], data.shape[axis + 1 :]
@@ -70,11 +72,12 @@ def _segment_vjp(
     g: Tensor,
     data: Tensor,
     out: Tensor,
-    lengths: Array,
+    of_segments: Tensor,
     reduce: str,
     axis: int,
     initial: float | None,
 ) -> Tensor:
+    lengths = elements(of_segments)
     if not out.numel():
         return data * 0
     size = data.shape[axis]
@@ -87,7 +90,7 @@ def _segment_vjp(
         return t.gather(axis, at)
 
     def summed(t: Tensor) -> Tensor:
-        return segment_op(t, lengths, "sum", axis, None)
+        return segment_op(t, of_segments, "sum", axis, None)
 
     whole = spread(g).masked_fill(~kept, 0)
     if reduce == "sum":
@@ -109,15 +112,16 @@ def _segment_vjp(
 
 
 segment_op: Any = general(
-    "_segment_reduce(data: Tensor, lengths: Any, reduce: str, axis: int, initial: Any)",
+    "_segment_reduce(data: Tensor, of_segments: Any, reduce: str, axis: int, initial: Any)",
     _segment_reduce,
+    native=_core.kernels.segment_reduce,
     vjp={"data": _segment_vjp},
     node="SegmentReduceBackward0",
     method=False,
     out=False,
     samples=lambda make: (
         [
-            (make(6), np.array([3, 1, 2]), how, 0, first)
+            (make(6), _core.wrap(np.array([3, 1, 2])), how, 0, first)
             for how, first in (
                 ("sum", 1),
                 ("mean", None),
@@ -126,7 +130,7 @@ segment_op: Any = general(
                 ("min", None),
             )
         ]
-        + [(make(2, 4, 2), np.array([[1, 3], [2, 2]]), "prod", 1, None)]
+        + [(make(2, 4, 2), _core.wrap(np.array([[1, 3], [2, 2]])), "prod", 1, None)]
     ),
     doc="Sums, means, products or extremes of segments of one dimension.",
 )
@@ -189,7 +193,7 @@ def segment_reduce(
             f"segment_reduce(): the segments are longer than the {data.shape[axis]} values"
         )
     start: Any = None if initial is None else float(initial)  # type: ignore[arg-type]
-    return segment_op(data, elements(counts), _SAME.get(reduce, reduce), axis, start)
+    return segment_op(data, counts.long(), _SAME.get(reduce, reduce), axis, start)
 
 
 # ---- places

@@ -17,6 +17,7 @@ from ...._core import Tensor
 from ...._devices.launch import Written, code, empty, rows, start
 from ...._devices.there import there
 from ...layout.there.rearranging import copied, duplicate, filled, wide
+from ...table.arrays import elements
 from .. import index_select, scatter
 from .. import segments as segments_ops
 from ..scatter import _start as number
@@ -58,6 +59,7 @@ def _reduced(
 there(scatter.scatter_reduce, takes=_TAKES)(_reduced)
 
 
+@there(_core.kernels.scatter_reduce, takes=_TAKES)
 @there(scatter.scatter_reduce, takes=_TAKES, writes=True)
 def scatter_reduce_(x: Tensor, dim: int, index: Tensor, *args: Any) -> Written:
     return _into(x, _reduced(x, dim, index, *args))
@@ -100,13 +102,14 @@ def index_reduce_(x: Tensor, dim: int, index: Tensor, *args: Any) -> Written:
 # ---- segments
 
 
-@there(segments_ops.segment_op, takes="float")
+@there(segments_ops.segment_op, _core.kernels.segment_reduce, takes="float, lengths: any")
 def segment_reduce(
     data: Tensor, lengths: Any, reduce: str, axis: int, initial: float | None
 ) -> Tensor:
 
     if not data.numel():
         return NotImplemented
+    lengths = elements(lengths)
     lead, size, tail = data.shape[:axis], data.shape[axis], data.shape[axis + 1 :]
     counts = lengths.reshape(prod(lead), -1)
     segments = counts.shape[1]
