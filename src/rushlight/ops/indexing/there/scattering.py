@@ -17,7 +17,6 @@ from ...._core import Tensor
 from ...._devices.launch import Written, code, empty, rows, start
 from ...._devices.there import there
 from ...layout.there.rearranging import copied, duplicate, filled, wide
-from ...table.arrays import elements
 from .. import index_select, scatter
 from .. import segments as segments_ops
 from ..scatter import _start as number
@@ -109,7 +108,7 @@ def segment_reduce(
 
     if not data.numel():
         return NotImplemented
-    lengths = elements(lengths)
+    lengths = segments_ops.sizes_of(lengths)
     lead, size, tail = data.shape[:axis], data.shape[axis], data.shape[axis + 1 :]
     counts = lengths.reshape(prod(lead), -1)
     segments = counts.shape[1]
