@@ -32,16 +32,10 @@ _UFUNCS: dict[str, Any] = {
 _SAME = {"amax": "max", "amin": "min"}
 
 
-def sizes_of(segments: Any) -> Array:
-    """The lengths of segments as an array."""
-    return segments if isinstance(segments, np.ndarray) else elements(segments)
-
-
 def _segment_reduce(
-    data: Array, of_segments: Tensor, reduce: str, axis: int, initial: float | None
+    data: Array, lengths: Array, reduce: str, axis: int, initial: float | None
 ) -> Array:
     refuse("_segment_reduce_cpu", data, "biuc")
-    lengths = sizes_of(of_segments)
     ufunc, neutral = _UFUNCS[reduce]
     wide = widened(data)
     lead, tail = data.shape[:axis], data.shape[axis + 1 :]
@@ -61,6 +55,11 @@ def _segment_reduce(
     return rounded(out.reshape(*lead, counts.shape[-1], *tail), data)
 
 
+def _by_kernel(data: Tensor, lengths: Array, *how: Any) -> Any:
+    sizes = np.ascontiguousarray(lengths, np.int64)
+    return _core.kernels.segment_reduce(data, _core.wrap(sizes), *how)
+
+
 def _owners(lengths: Array, size: int) -> tuple[Array, Array]:
     """The segment of each of `size` places, and whether the place has a segment."""
     rows = lengths.reshape(-1, lengths.shape[-1])
@@ -77,12 +76,11 @@ def _segment_vjp(
     g: Tensor,
     data: Tensor,
     out: Tensor,
-    of_segments: Tensor,
+    lengths: Array,
     reduce: str,
     axis: int,
     initial: float | None,
 ) -> Tensor:
-    lengths = sizes_of(of_segments)
     if not out.numel():
         return data * 0
     size = data.shape[axis]
@@ -95,7 +93,7 @@ def _segment_vjp(
         return t.gather(axis, at)
 
     def summed(t: Tensor) -> Tensor:
-        return segment_op(t, of_segments, "sum", axis, None)
+        return segment_op(t, lengths, "sum", axis, None)
 
     whole = spread(g).masked_fill(~kept, 0)
     if reduce == "sum":
@@ -117,16 +115,16 @@ def _segment_vjp(
 
 
 segment_op: Any = general(
-    "_segment_reduce(data: Tensor, of_segments: Any, reduce: str, axis: int, initial: Any)",
+    "_segment_reduce(data: Tensor, lengths: Any, reduce: str, axis: int, initial: Any)",
     _segment_reduce,
-    native=_core.kernels.segment_reduce,
+    native=_by_kernel,
     vjp={"data": _segment_vjp},
     node="SegmentReduceBackward0",
     method=False,
     out=False,
     samples=lambda make: (
         [
-            (make(6), _core.wrap(np.array([2, 2, 2])), how, 0, first)
+            (make(6), np.array([3, 1, 2]), how, 0, first)
             for how, first in (
                 ("sum", 1),
                 ("mean", None),
@@ -135,7 +133,7 @@ segment_op: Any = general(
                 ("min", None),
             )
         ]
-        + [(make(2, 4, 2), _core.wrap(np.array([[2, 2], [2, 2]])), "prod", 1, None)]
+        + [(make(2, 4, 2), np.array([[1, 3], [2, 2]]), "prod", 1, None)]
     ),
     doc="Sums, means, products or extremes of segments of one dimension.",
 )
@@ -198,7 +196,7 @@ def segment_reduce(
             f"segment_reduce(): the segments are longer than the {data.shape[axis]} values"
         )
     start: Any = None if initial is None else float(initial)  # type: ignore[arg-type]
-    return segment_op(data, counts.long(), _SAME.get(reduce, reduce), axis, start)
+    return segment_op(data, elements(counts), _SAME.get(reduce, reduce), axis, start)
 
 
 # ---- places

@@ -101,14 +101,13 @@ def index_reduce_(x: Tensor, dim: int, index: Tensor, *args: Any) -> Written:
 # ---- segments
 
 
-@there(segments_ops.segment_op, _core.kernels.segment_reduce, takes="float, lengths: any")
+@there(segments_ops.segment_op, takes="float")
 def segment_reduce(
     data: Tensor, lengths: Any, reduce: str, axis: int, initial: float | None
 ) -> Tensor:
 
     if not data.numel():
         return NotImplemented
-    lengths = segments_ops.sizes_of(lengths)
     lead, size, tail = data.shape[:axis], data.shape[axis], data.shape[axis + 1 :]
     counts = lengths.reshape(prod(lead), -1)
     segments = counts.shape[1]
