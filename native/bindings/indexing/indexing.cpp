@@ -548,7 +548,8 @@ Ref take(const TensorInfo& x, const TensorInfo& given) {
 
 // x with the elements of the source, in order, where a mask of its shape holds.
 Ref masked_scatter(const TensorInfo& x, const TensorInfo& mask, const TensorInfo& source) {
-  if (mask.dtype != DType::Bool || source.dtype != x.dtype || !same_shape(x.tensor, mask.tensor) || is_meta(x, mask, source)) return {};
+  if (mask.dtype != DType::Bool || source.dtype != x.dtype || !same_shape(x.tensor, mask.tensor) || is_meta(x, mask, source))
+    return {};
   Ref out = owned(contiguous_copy(x.tensor)), where = owned(contiguous_copy(mask.tensor)), from = contiguous(source.tensor);
   const uint8_t* holds = data_of<uint8_t>(where);
   char* to = data_of(out);
@@ -570,9 +571,15 @@ void divide_by(T* x, const int64_t* counts, Py_ssize_t n) {
 // Writes x.
 Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Given<"str"> reduce,
                        bool include_self) {
-  const auto is = [&](const char* name) { return PyUnicode_Check(reduce.object) && PyUnicode_CompareWithASCIIString(reduce, name) == 0; };
+  const auto is = [&](const char* name) {
+    return PyUnicode_Check(reduce.object) && PyUnicode_CompareWithASCIIString(reduce, name) == 0;
+  };
   const bool mean = is("mean");
-  const Land how = mean || is("sum") ? Land::Add : is("prod") ? Land::Mul : is("amax") ? Land::Max : is("amin") ? Land::Min : Land::Set;
+  const Land how = mean || is("sum") ? Land::Add
+                   : is("prod")      ? Land::Mul
+                   : is("amax")      ? Land::Max
+                   : is("amin")      ? Land::Min
+                                     : Land::Set;
   if (how == Land::Set || !x.is_float() || !x.tensor->is_writeable() || src.ndim != x.ndim || is_meta(x, index, src)) return {};
   if (mean && !x.contiguous()) return {};
   Scattering s;
@@ -616,8 +623,8 @@ Ref one_hot(const TensorInfo& given, Py_ssize_t classes) {
 
 // Reductions of segments of the middle of a contiguous (outer, n, inner): rows of `count` lengths, which are not negative.
 template <class T>
-void reduce_segments(const T* x, const int64_t* lengths, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, Py_ssize_t count, Land how,
-                     bool mean, T start, T empty, T* out) {
+void reduce_segments(const T* x, const int64_t* lengths, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, Py_ssize_t count,
+                     Land how, bool mean, T start, T empty, T* out) {
   for (Py_ssize_t o = 0; o < outer; o++, x += n * inner)
     for (Py_ssize_t s = 0, at = 0; s < count; s++, out += inner) {
       const int64_t length = lengths[o * count + s];
@@ -626,7 +633,11 @@ void reduce_segments(const T* x, const int64_t* lengths, Py_ssize_t outer, Py_ss
         const T* row = x + at * inner;
         for (Py_ssize_t i = 0; i < inner; i++) {
           const T a = out[i], b = row[i];
-          out[i] = how == Land::Add ? a + b : how == Land::Mul ? a * b : a != a || b != b ? a + b : (how == Land::Max) == (a < b) ? b : a;
+          out[i] = how == Land::Add                ? a + b
+                   : how == Land::Mul              ? a * b
+                   : a != a || b != b              ? a + b
+                   : (how == Land::Max) == (a < b) ? b
+                                                   : a;
         }
       }
       for (Py_ssize_t i = 0; mean && length && i < inner; i++) out[i] /= static_cast<T>(length);
@@ -645,7 +656,8 @@ Ref segment_reduce(const TensorInfo& x, const TensorInfo& lengths, Given<"str"> 
     if (d != axis) (d < axis ? outer : inner) *= x.shape[d];
   }
   const Py_ssize_t count = shape[axis] = lengths.shape[axis], n = x.shape[axis];
-  Ref in = contiguous(x.tensor), own = owned(contiguous_copy(lengths.tensor)), out = new_ref(x.dtype, x.ndim, shape, DeviceType::Cpu);
+  Ref in = contiguous(x.tensor), own = owned(contiguous_copy(lengths.tensor)),
+      out = new_ref(x.dtype, x.ndim, shape, DeviceType::Cpu);
   const int64_t* sizes = data_of<int64_t>(own);
   for (Py_ssize_t o = 0; o < outer; o++) {
     int64_t sum = 0;

@@ -291,7 +291,8 @@ Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const Tens
   for (int i = 0; i < 2; i++)
     if (needs[i]) made[i] = new_ref(x.dtype, x.ndim, x.shape, device);
   if (device != DeviceType::Meta && n) {
-    const double share = by_type(x.dtype, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(gc)));
+    const double share = by_type(
+        x.dtype, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(gc)));
     const double factor = share * scale / (how.mean ? static_cast<double>(n) : 1);
     const char *a = data_of(xc), *b = data_of(yc);
     for (int i = 0; i < 2; i++) {
@@ -338,11 +339,14 @@ Ref reduced(DType dtype, const Given<"str">& how, const double* losses, Py_ssize
   Ref out = new_ref(dtype, none && !alone ? 1 : 0, &n, DeviceType::Cpu);
   double sum = 0;
   for (Py_ssize_t i = 0; i < n; i++) sum += losses[i];
-  by_type(dtype, [&](auto* to) {
-    using T = std::remove_reference_t<decltype(*to)>;
-    if (none) std::transform(losses, losses + n, to, [](double loss) { return static_cast<T>(loss); });
-    else *to = static_cast<T>(mean ? sum / static_cast<double>(n) : sum);
-  }, data_of(out));
+  by_type(
+      dtype,
+      [&](auto* to) {
+        using T = std::remove_reference_t<decltype(*to)>;
+        if (none) std::transform(losses, losses + n, to, [](double loss) { return static_cast<T>(loss); });
+        else *to = static_cast<T>(mean ? sum / static_cast<double>(n) : sum);
+      },
+      data_of(out));
   return out;
 }
 
@@ -359,7 +363,8 @@ struct MultiMargin {
   const int64_t* labels = nullptr;
 
   bool read(const TensorInfo& in, const TensorInfo& classes, const TensorInfo& weights, Py_ssize_t p) {
-    if (!s.read(in) || classes.dtype != DType::I64 || classes.ndim > 1 || classes.size() != s.count || (p != 1 && p != 2)) return false;
+    if (!s.read(in) || classes.dtype != DType::I64 || classes.ndim > 1 || classes.size() != s.count || (p != 1 && p != 2))
+      return false;
     if (is_meta(in, classes, weights)) return false;
     if (weights.tensor && (weights.dtype != in.dtype || weights.ndim != 1 || weights.shape[0] != s.classes)) return false;
     x = contiguous(in.tensor), target = owned(contiguous_copy(classes.tensor));  // nobody changes what is checked

@@ -63,7 +63,8 @@ void each_run(const Along (&axes)[2], const F& f, const G& outside) {
 
 Ref im2col(const TensorInfo& x, const Sizes& kernel, const Sizes& dilation, const Sizes& padding, const Sizes& stride) {
   Along axes[2];
-  if (!x.is_float_or_half() || x.ndim != 4 || !read_along({x.shape[2], x.shape[3]}, kernel, dilation, padding, stride, axes)) return {};
+  if (!x.is_float_or_half() || x.ndim != 4 || !read_along({x.shape[2], x.shape[3]}, kernel, dilation, padding, stride, axes))
+    return {};
   const Py_ssize_t elements = axes[0].kernel * axes[1].kernel, places = axes[0].places * axes[1].places;
   const Py_ssize_t planes = x.shape[0] * x.shape[1], plane = x.shape[2] * x.shape[3];
   if (static_cast<double>(elements) * static_cast<double>(places) * static_cast<double>(planes + 1) > 1e15) return {};
@@ -152,7 +153,8 @@ bool window_starts(T u, Py_ssize_t size, Py_ssize_t count, Py_ssize_t kernel, Py
 
 Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const Shape& kernel, const Shape& count) {
   const int n = kernel.n;
-  if (!x.is_float() || samples.dtype != x.dtype || (n != 2 && n != 3) || count.n != n || x.ndim < n || is_meta(x, samples)) return {};
+  if (!x.is_float() || samples.dtype != x.dtype || (n != 2 && n != 3) || count.n != n || x.ndim < n || is_meta(x, samples))
+    return {};
   Py_ssize_t shape[kMaxDims], size[3] = {1, 1, 1}, windows[3] = {1, 1, 1}, sides[3] = {1, 1, 1}, planes = 1;
   std::copy_n(x.shape, x.ndim, shape);
   for (int d = 0; d < x.ndim - n; d++) planes *= shape[d];

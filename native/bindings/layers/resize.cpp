@@ -13,7 +13,7 @@ namespace rushlight {
 namespace {
 
 constexpr Py_ssize_t kGrain = 1 << 14;
-constexpr Py_ssize_t kLongRun = 32;       // elements that are worth a call of memcpy
+constexpr Py_ssize_t kLongRun = 32;  // elements that are worth a call of memcpy
 constexpr Py_ssize_t kFewPlaces = 1 << 12;  // outputs of a volume whose places are written down
 
 struct Tap {
@@ -49,7 +49,8 @@ bool read_taps(PyObject* object, const Py_ssize_t* shape, int ndim, Taps& taps) 
     tap.count = at.shape[0], tap.out = at.shape[1], tap.in = shape[tap.axis];
     tap.places = reinterpret_cast<const int64_t*>(at.data);
     if (weights != Py_None) {
-      if (!read_tensor(weights, by) || by.dtype != DType::F64 || !by.contiguous() || !same_shape(at.tensor, by.tensor)) return false;
+      if (!read_tensor(weights, by) || by.dtype != DType::F64 || !by.contiguous() || !same_shape(at.tensor, by.tensor))
+        return false;
       tap.weights = reinterpret_cast<const double*>(by.data);
     } else if (tap.count != 1) {
       return false;
@@ -79,7 +80,7 @@ Py_ssize_t product(const Py_ssize_t* from, const Py_ssize_t* to) {
 // The dimensions before the last one with taps, as rows: where each row of outputs lies in the input. `outer` dimensions have none.
 struct Rows {
   Py_ssize_t outer = 1, each = 1, inputs = 1;  // outer rows; rows, and elements of the input, of each
-  std::vector<Py_ssize_t> offsets;             // in elements
+  std::vector<Py_ssize_t> offsets;  // in elements
   Tap last;
   std::vector<int64_t> together;  // places of `last` that are not the tap's
   Py_ssize_t inner = 1;  // elements behind the last dimension with taps
@@ -280,9 +281,8 @@ Ref run_passes(const Taps& taps, Ref x, Py_ssize_t* shape, int ndim, bool back) 
     const double ratio = static_cast<double>(t->out) / static_cast<double>(std::max<Py_ssize_t>(t->in, 1));
     return back ? -ratio : ratio;
   };
-  std::stable_sort(order.begin(), order.end(), [&](const Tap* a, const Tap* b) {
-    return growth(a) != growth(b) ? growth(a) < growth(b) : a->axis < b->axis;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const Tap* a, const Tap* b) { return growth(a) != growth(b) ? growth(a) < growth(b) : a->axis < b->axis; });
   const DType type = as_tensor(x)->dtype;
   for (const Tap* tap : order) {
     const Pass pass{tap, product(shape, shape + tap->axis), product(shape + tap->axis + 1, shape + ndim), back};
@@ -317,7 +317,8 @@ Ref resample(const TensorInfo& x, Any taps_given) {
   if (sums && !x.is_float_or_half()) return {};
   const DType wanted = x.dtype;
   const int ndim = x.ndim;
-  if (sums && !is_meta(x)) return rounded(run_passes(taps, contiguous_as(x.tensor, computed_in(wanted)), shape, ndim, false), wanted);
+  if (sums && !is_meta(x))
+    return rounded(run_passes(taps, contiguous_as(x.tensor, computed_in(wanted)), shape, ndim, false), wanted);
   for (const Tap& tap : taps) shape[tap.axis] = tap.out;
   Ref out = new_ref(wanted, ndim, shape, device_of(x));
   if (!has_memory(out) || !as_tensor(out)->numel()) return out;

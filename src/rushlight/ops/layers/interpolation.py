@@ -116,7 +116,7 @@ _upsamples["bilinear-aa", 2] = resampling(
 _upsamples["bicubic-aa", 2] = resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
 
 
-def _whole(places: Array, weights: Array) -> tuple[Array, Array, int]:
+def _whole(places: Array, weights: Any) -> tuple[Array, Array, int]:
     """Places and weights for bytes: the weights of one place added up, then as whole numbers of
     2 ** -bits that fit 16 bits."""
     weights = weights.copy()

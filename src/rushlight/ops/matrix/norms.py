@@ -545,7 +545,7 @@ _BY_PRODUCTS = {
 
 def _pairs(input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The rows of all pairs, and their differences."""
-    rows, columns = (_core.wrap(i) for i in np.triu_indices(input.shape[0], 1))
+    rows, columns = (of(input).tensor(i) for i in np.triu_indices(input.shape[0], 1))
     return rows, columns, input[rows] - input[columns]
 
 
