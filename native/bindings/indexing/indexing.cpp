@@ -646,7 +646,9 @@ void reduce_segments(const T* x, const int64_t* lengths, Py_ssize_t outer, Py_ss
 
 Ref segment_reduce(const TensorInfo& x, const TensorInfo& lengths, Given<"str"> reduce, Dim axis, std::optional<double> initial) {
   const auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(reduce, name) == 0; };
-  if (!x.is_float() || lengths.dtype != DType::I64 || lengths.ndim != axis + 1 || is_meta(x, lengths)) return {};
+  if (!PyUnicode_Check(reduce.object) || !x.is_float() || lengths.dtype != DType::I64 || lengths.ndim != axis + 1 ||
+      is_meta(x, lengths))
+    return {};
   const bool mean = is("mean");
   const Land how = mean || is("sum") ? Land::Add : is("prod") ? Land::Mul : is("max") ? Land::Max : Land::Min;
   Py_ssize_t outer = 1, inner = 1, shape[kMaxDims];

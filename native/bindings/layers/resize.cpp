@@ -47,6 +47,7 @@ bool read_taps(PyObject* object, const Py_ssize_t* shape, int ndim, Taps& taps) 
     if (tap.axis < 0 || tap.axis >= ndim || !read_tensor(places, at) || at.dtype != DType::I64 || at.ndim != 2 || !at.contiguous())
       return false;
     tap.count = at.shape[0], tap.out = at.shape[1], tap.in = shape[tap.axis];
+    if (!tap.count) return false;
     tap.places = reinterpret_cast<const int64_t*>(at.data);
     if (weights != Py_None) {
       if (!read_tensor(weights, by) || by.dtype != DType::F64 || !by.contiguous() || !same_shape(at.tensor, by.tensor))

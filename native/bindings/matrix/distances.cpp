@@ -121,7 +121,7 @@ Ref cdist(const TensorInfo& x, const TensorInfo& y, double p, bool by_products) 
   const Workspace squares(by_products ? static_cast<double>((s.rows + s.columns) * item_size(s.dtype)) : 0);
   if (!squares.p) return no_memory();
   Unlocked unlocked(as_tensor(out)->nbytes() * (s.n + 1) > kReleaseGilBytes, b.x, b.y, out);
-  if (by_products && p == 2) {
+  if (by_products && p == 2 && s.n) {
     for (Py_ssize_t i = 0; i < b.count; i++)
       by_type(
           s.dtype, [&](const auto* u, const auto* v, auto* w, auto* made) { distances_by_products(s, u, v, w, made); },
