@@ -517,7 +517,9 @@ Ref number_as(DType dtype, PyObject* value) {
   if (!double_argument(value, number)) return PyErr_Clear(), Ref();
   Ref one = new_ref(DType::F64, 0, nullptr, DeviceType::Cpu);
   *data_of<double>(one) = number;
-  return rounded(std::move(one), dtype);
+  one = rounded(std::move(one), dtype);
+  Ref wide = converted(one, DType::F64);  // what the type cannot hold became infinite
+  return std::isinf(*data_of<double>(wide)) && !std::isinf(number) ? Ref() : std::move(one);
 }
 
 // Writes x. The value is a number or a tensor without dimensions.
