@@ -29,7 +29,7 @@ T nearest_of(T x) {
   return low + static_cast<T>(up);
 }
 
-// What a place reads along one dimension: `at` is -1 outside. `slope` is the weight's derivative by the number in the grid.
+// The reads of a place along one dimension: `at` is -1 outside. `slope` is the weight's derivative by the number in the grid.
 template <class T>
 struct Reads {
   int count = 1;
@@ -110,7 +110,7 @@ struct Sampling {
   Beyond beyond;
 };
 
-// What some points read, dimension by dimension.
+// The reads of some points, dimension by dimension.
 template <class T>
 struct Block {
   static constexpr Py_ssize_t kMost = 64;

@@ -359,7 +359,7 @@ Ref reduced(DType dtype, const Word& how, const double* losses, Py_ssize_t n, bo
   return out;
 }
 
-// What each loss is multiplied by on the way back.
+// The factor of a loss on the way back.
 template <class T>
 double share_of(const T* g, const Word& how, Py_ssize_t i, Py_ssize_t n) {
   const bool none = how.is("none"), mean = how.is("mean");
