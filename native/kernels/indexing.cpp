@@ -315,6 +315,19 @@ struct Counter {
   }
 };
 
+// Calls f(offset in x, position of the first value) for each place of the outer dimensions: there are no inner ones.
+template <class F>
+void each_outer(const Places& p, const F& f) {
+  for (int d = 0; d < p.n_outer; ++d)
+    if (p.outer_shape[d] == 0) return;
+  Counter outer{p.n_outer, p.outer_shape, p.outer_strides};
+  ptrdiff_t value = 0;
+  do {
+    f(outer.offset, value);
+    value += p.n;
+  } while (outer.next());
+}
+
 // Calls run(offset in x, stride in x, length, position of the first value) for every innermost run, in the values'
 // order.
 template <class F>
@@ -355,7 +368,11 @@ bool all_in_range(const int64_t* index, ptrdiff_t n, ptrdiff_t size) {
 
 void take_places(DType dtype, const char* x, const Places& places, char* out) {
   const ptrdiff_t item = item_size(dtype);
-  if (!places.n_outer && !places.n_inner) return picking(dtype).points(out, x, places.offsets, places.n);
+  if (!places.n_inner) {
+    const auto points = picking(dtype).points;
+    each_outer(places, [&](ptrdiff_t at, ptrdiff_t value) { points(out + value * item, x + at, places.offsets, places.n); });
+    return;
+  }
   const RunFn set = setting(dtype).run;
   each_run(places, [&](ptrdiff_t offset, ptrdiff_t stride, ptrdiff_t length, ptrdiff_t value) {
     if (stride == item && length > 8) memcpy(out + value * item, x + offset, static_cast<size_t>(length * item));
@@ -367,8 +384,10 @@ bool land_places(DType dtype, Land land, char* x, const Places& places, const ch
   const Landings at = landings(dtype, land);
   if (!at.run) return false;
   const ptrdiff_t step = one ? 0 : item_size(dtype);
-  if (!places.n_outer && !places.n_inner) {
-    at.points(x, places.offsets, values, step, places.n);
+  if (!places.n_inner) {
+    each_outer(places, [&](ptrdiff_t from, ptrdiff_t value) {
+      at.points(x + from, places.offsets, values + value * step, step, places.n);
+    });
     return true;
   }
   each_run(places, [&](ptrdiff_t offset, ptrdiff_t stride, ptrdiff_t length, ptrdiff_t value) {
@@ -421,6 +440,29 @@ bool scatter(DType dtype, Land land, char* x, const Picks& picks, const char* va
     land_row(x + at, index, values + value, row);
   });
   return true;
+}
+
+namespace {
+
+template <class T>
+void put_masked(T* x, const uint8_t* mask, ptrdiff_t n, const T* source, ptrdiff_t many) {
+  for (ptrdiff_t i = 0, k = 0; i < n && k < many; i++) {
+    x[i] = mask[i] ? source[k] : x[i];
+    k += mask[i] != 0;
+  }
+}
+
+}  // namespace
+
+void scatter_masked(DType dtype, char* x, const uint8_t* mask, ptrdiff_t n, const char* source, ptrdiff_t many) {
+  const auto put = [&]<class T>(T* to) { put_masked(to, mask, n, reinterpret_cast<const T*>(source), many); };
+  switch (item_size(dtype)) {
+    case 1: return put(reinterpret_cast<uint8_t*>(x));
+    case 2: return put(reinterpret_cast<uint16_t*>(x));
+    case 4: return put(reinterpret_cast<uint32_t*>(x));
+    case 8: return put(reinterpret_cast<uint64_t*>(x));
+    default: return put(reinterpret_cast<Sixteen*>(x));
+  }
 }
 
 }  // namespace rushlight

@@ -29,6 +29,9 @@ void take_places(DType dtype, const char* x, const Places& places, char* out);
 // landing.
 bool land_places(DType dtype, Land land, char* x, const Places& places, const char* values, bool one);
 
+// The `many` elements of the source, one after the other, at the places of n adjacent elements where the mask holds.
+void scatter_masked(DType dtype, char* x, const uint8_t* mask, ptrdiff_t n, const char* source, ptrdiff_t many);
+
 // gather and scatter: element c of the index names the element of x at c, but for `dim`, where it is index[c].
 struct Picks {
   int ndim = 0, dim = 0;

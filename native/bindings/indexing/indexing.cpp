@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -493,7 +494,203 @@ Nothing index_add(const TensorInfo& x, Dim dim, const TensorInfo& index, const T
   return index_put({x}, slices, {only(dim).get()}, dim, {source}, true);
 }
 
+// Writes x.
+Nothing index_copy(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& source) {
+  Index slices;
+  if (index.dtype != DType::I64 || !is_slices(x, dim, index, slices) || source.dtype != x.dtype || source.ndim != x.ndim) return {};
+  for (int i = 0; i < x.ndim; i++) {
+    if (source.shape[i] != (i == dim ? slices.shape[0] : x.shape[i])) return {};
+  }
+  return index_put({x}, slices, {only(dim).get()}, dim, {source}, false);
+}
+
+// Whether every index names an element of a dimension, from its front or from its end.
+bool names_elements(const TensorInfo& index, Py_ssize_t size) {
+  const int64_t* values = reinterpret_cast<const int64_t*>(index.data);
+  return std::all_of(values, values + index.size(), [size](int64_t v) { return v >= -size && v < size; });
+}
+
+// A number as a tensor of a floating-point type; empty where there is no kernel for it.
+Ref number_as(DType dtype, PyObject* value) {
+  double number;
+  if ((dtype != DType::F32 && dtype != DType::F64 && !is_half(dtype)) || PyComplex_Check(value)) return {};
+  if (!double_argument(value, number)) return PyErr_Clear(), Ref();
+  Ref one = new_ref(DType::F64, 0, nullptr, DeviceType::Cpu);
+  *data_of<double>(one) = number;
+  one = rounded(std::move(one), dtype);
+  Ref wide = converted(one, DType::F64);  // what the type cannot hold became infinite
+  return std::isinf(*data_of<double>(wide)) && !std::isinf(number) ? Ref() : std::move(one);
+}
+
+// Writes x. The value is a number or a tensor without dimensions.
+Nothing index_fill(const TensorInfo& x, Dim dim, const TensorInfo& given, Any value) {
+  Index index;
+  index.TensorInfo::operator=(given);
+  if (index.dtype != DType::I64 || index.ndim != 1 || !x.ndim || is_meta(x, given)) return {};
+  index.settle();
+  if (!names_elements(index, x.shape[dim])) return {};
+  Ref one = is_tensor(value.object) ? Ref() : number_as(x.dtype, value);
+  if (!one) return {};
+  return index_put({x}, index, {only(dim).get()}, dim, {info_of(one)}, false);
+}
+
+Ref take(const TensorInfo& x, const TensorInfo& given) {
+  if (given.dtype != DType::I64 || is_meta(x, given)) return {};
+  Index index;
+  index.TensorInfo::operator=(given);
+  index.settle();
+  if (!names_elements(index, x.size())) return {};
+  Ref flat = contiguous(x.tensor);
+  Layout row;
+  row.add(x.size(), item_size(x.dtype));
+  Ref view = make_view(info_of(flat), row);
+  Array from{info_of(view)};
+  return index_get(from, index, {only(0).get()}, 0);
+}
+
+// x with the elements of the source, in order, where a mask of its shape holds.
+Ref masked_scatter(const TensorInfo& x, const TensorInfo& mask, const TensorInfo& source) {
+  if (mask.dtype != DType::Bool || source.dtype != x.dtype || !same_shape(x.tensor, mask.tensor) || is_meta(x, mask, source))
+    return {};
+  Ref out = owned(contiguous_copy(x.tensor)), where = owned(contiguous_copy(mask.tensor)), from = contiguous(source.tensor);
+  const uint8_t* holds = data_of<uint8_t>(where);
+  char* to = data_of(out);
+  const char* values = data_of(from);
+  const Py_ssize_t n = as_tensor(out)->numel(), many = as_tensor(from)->numel();
+  if (std::count_if(holds, holds + n, [](uint8_t b) { return b != 0; }) > many) return {};
+  Unlocked unlocked(as_tensor(out)->nbytes() > kReleaseGilBytes, out, where, from);
+  scatter_masked(x.dtype, to, holds, n, values, many);
+  return out;
+}
+
+// x (contiguous) divided by how many values each element is the sum of.
+template <class T>
+void divide_by(T* x, const int64_t* counts, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (counts[i] > 1) x[i] /= static_cast<T>(counts[i]);
+}
+
+// Writes x.
+Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Given<"str"> reduce,
+                       bool include_self) {
+  const auto is = [&](const char* name) {
+    return PyUnicode_Check(reduce.object) && PyUnicode_CompareWithASCIIString(reduce, name) == 0;
+  };
+  const bool mean = is("mean");
+  const Land how = mean || is("sum") ? Land::Add
+                   : is("prod")      ? Land::Mul
+                   : is("amax")      ? Land::Max
+                   : is("amin")      ? Land::Min
+                                     : Land::Set;
+  if (how == Land::Set || !x.is_float() || !x.tensor->is_writeable() || src.ndim != x.ndim || is_meta(x, index, src)) return {};
+  if (mean && !x.contiguous()) return {};
+  Scattering s;
+  if (!s.read(x, dim, index, src)) return {};
+  if (!include_self) {
+    const double infinity = HUGE_VAL, start = how == Land::Mul ? 1 : how == Land::Max ? -infinity : how == Land::Min ? infinity : 0;
+    Ref number = owned(PyFloat_FromDouble(start)), one = number_as(x.dtype, number.get());
+    if (!land(x, dim, s.index, info_of(one), Land::Set)) return {};
+  }
+  if (!land(x, dim, s.index, src, how)) return {};
+  if (!mean) return none();
+  Ref counts = zeros_ref(DType::I64, x.ndim, x.shape, DeviceType::Cpu), one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
+  *data_of<int64_t>(one) = 1;
+  int64_t* many = data_of<int64_t>(counts);
+  std::fill_n(many, x.size(), include_self ? 1 : 0);
+  if (!land(info_of(counts), dim, s.index, info_of(one), Land::Add)) return {};
+  by_type(x.dtype, [&](auto* to) { divide_by(to, many, as_tensor(counts)->numel()); }, x.data);
+  return none();
+}
+
+Ref one_hot(const TensorInfo& given, Py_ssize_t classes) {
+  if (given.dtype != DType::I64 || is_meta(given) || !given.size() || classes < -1 || given.ndim >= kMaxDims) return {};
+  Index index;
+  index.TensorInfo::operator=(given);
+  index.settle();
+  const int64_t* values = reinterpret_cast<const int64_t*>(index.data);
+  const Py_ssize_t n = index.size();
+  if (classes == -1) classes = std::max<int64_t>(*std::max_element(values, values + n), 0) + 1;
+  if (!in_range(index, classes)) return {};
+  Py_ssize_t shape[kMaxDims];
+  std::copy_n(index.shape, index.ndim, shape);
+  shape[index.ndim] = classes;
+  Ref out = zeros_ref(DType::I64, index.ndim + 1, shape, DeviceType::Cpu);
+  int64_t* to = data_of<int64_t>(out);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    const int64_t k = static_cast<const volatile int64_t*>(values)[i];
+    if (static_cast<uint64_t>(k) < static_cast<uint64_t>(classes)) to[i * classes + k] = 1;
+  }
+  return out;
+}
+
+// Reductions of segments of the middle of a contiguous (outer, n, inner): rows of `count` lengths, which are not negative.
+template <class T>
+void reduce_segments(const T* x, const int64_t* lengths, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, Py_ssize_t count,
+                     Land how, bool mean, T start, T empty, T* out) {
+  for (Py_ssize_t o = 0; o < outer; o++, x += n * inner)
+    for (Py_ssize_t s = 0, at = 0; s < count; s++, out += inner) {
+      const int64_t length = lengths[o * count + s];
+      std::fill_n(out, inner, mean && !length ? empty : start);
+      for (const int64_t end = at + length; at < end; at++) {
+        const T* row = x + at * inner;
+        for (Py_ssize_t i = 0; i < inner; i++) {
+          const T a = out[i], b = row[i];
+          out[i] = how == Land::Add                ? a + b
+                   : how == Land::Mul              ? a * b
+                   : a != a || b != b              ? a + b
+                   : (how == Land::Max) == (a < b) ? b
+                                                   : a;
+        }
+      }
+      for (Py_ssize_t i = 0; mean && length && i < inner; i++) out[i] /= static_cast<T>(length);
+    }
+}
+
+Ref segment_reduce(const TensorInfo& x, const TensorInfo& lengths, Given<"str"> reduce, Dim axis, std::optional<double> initial) {
+  const auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(reduce, name) == 0; };
+  if (!PyUnicode_Check(reduce.object) || !x.is_float() || lengths.dtype != DType::I64 || lengths.ndim != axis + 1 ||
+      is_meta(x, lengths))
+    return {};
+  const bool mean = is("mean");
+  const Land how = mean || is("sum") ? Land::Add : is("prod") ? Land::Mul : is("max") ? Land::Max : Land::Min;
+  Py_ssize_t outer = 1, inner = 1, shape[kMaxDims];
+  std::copy_n(x.shape, x.ndim, shape);
+  for (int d = 0; d < x.ndim; d++) {
+    if (d < axis && lengths.shape[d] != x.shape[d]) return {};
+    if (d != axis) (d < axis ? outer : inner) *= x.shape[d];
+  }
+  const Py_ssize_t count = shape[axis] = lengths.shape[axis], n = x.shape[axis];
+  Ref in = contiguous(x.tensor), own = owned(contiguous_copy(lengths.tensor)),
+      out = new_ref(x.dtype, x.ndim, shape, DeviceType::Cpu);
+  const int64_t* sizes = data_of<int64_t>(own);
+  for (Py_ssize_t o = 0; o < outer; o++) {
+    int64_t sum = 0;
+    for (Py_ssize_t s = 0; s < count; s++) {
+      if (sizes[o * count + s] < 0 || sizes[o * count + s] > n) return {};
+      sum += sizes[o * count + s];
+    }
+    if (sum > n) return {};
+  }
+  const double neutral = how == Land::Add ? 0 : how == Land::Mul ? 1 : how == Land::Max ? -HUGE_VAL : HUGE_VAL;
+  const double start = initial.value_or(neutral), empty = initial ? *initial : __builtin_nan("");
+  const char* from = data_of(in);
+  char* to = data_of(out);
+  Unlocked unlocked(as_tensor(in)->nbytes() > kReleaseGilBytes, in, own, out);
+  const auto run = [&]<class T>(const T* a, T* made) {
+    reduce_segments(a, sizes, outer, n, inner, count, how, mean, static_cast<T>(start), static_cast<T>(empty), made);
+  };
+  by_type(as_tensor(in)->dtype, run, from, to);
+  return out;
+}
+
 const KernelRows rows{
+    long_kernel<index_copy, "index_copy(x, dim, index, source): writes x">(),
+    long_kernel<index_fill, "index_fill(x, dim, index, value): writes x; the value is a number">(),
+    long_kernel<take, "take(x, index): of x as one row">(),
+    long_kernel<masked_scatter, "masked_scatter(x, mask, source): x with the elements of the source where the mask holds">(),
+    long_kernel<scatter_reduce, "scatter_reduce(x, dim, index, src, reduce, include_self): writes x">(),
+    long_kernel<one_hot, "one_hot(index, classes): 1 at the place that each index names">(),
+    long_kernel<segment_reduce, "segment_reduce(x, lengths, reduce, axis, initial): of segments of a dimension">(),
     long_kernel<index_get, "index_get(x, index, dims, at): the elements at the places, a new tensor">(),
     long_kernel<index_put, "index_put(x, index, dims, at, values, accumulate): writes x at the places">(),
     long_kernel<index_backward, "index_backward(g, index, dims, at, shape): zeros with g added at the places">(),

@@ -56,11 +56,14 @@ struct Chain {
   Py_ssize_t time, states, pitch;  // pitch: from one step of the input to the next, in elements
   const T* scores;
   std::vector<Py_ssize_t> classes;  // of the states
-  std::vector<double> skips;        // 0 where a state can be reached past a blank
-  std::vector<double> ways, most;   // three ways into each state
+  std::vector<double> skips;  // 0 where a state can be reached past a blank
+  std::vector<double> ways, most;  // three ways into each state
 
   Chain(const Batch& b, Py_ssize_t i)
-      : time(b.n_steps[i]), states(b.states(i)), pitch(b.count * b.classes), scores(reinterpret_cast<const T*>(b.scores) + i * b.classes) {
+      : time(b.n_steps[i]),
+        states(b.states(i)),
+        pitch(b.count * b.classes),
+        scores(reinterpret_cast<const T*>(b.scores) + i * b.classes) {
     const int64_t* labels = b.labels + i * b.longest;
     classes.assign(static_cast<size_t>(states), b.blank);
     skips.assign(static_cast<size_t>(states), kNever);
@@ -135,7 +138,8 @@ Ref ctc_losses(const TensorInfo& log_probs, const TensorInfo& targets, const Ten
   if (!read(log_probs, targets, steps, lengths, blank, b)) return {};
   Ref out = new_ref(b.dtype, 1, &b.count, DeviceType::Cpu);
   char* to = data_of(out);
-  Unlocked unlocked(b.time * b.count * (b.classes + b.longest) * 8 > kReleaseGilBytes, b.log_probs, b.targets, b.steps, b.lengths, out);
+  Unlocked unlocked(b.time * b.count * (b.classes + b.longest) * 8 > kReleaseGilBytes, b.log_probs, b.targets, b.steps, b.lengths,
+                    out);
   const auto run = [&]<class T>(T* losses) {
     each_sample(b, [&](Py_ssize_t i) {
       Chain<T> chain(b, i);
@@ -185,8 +189,8 @@ Ref ctc_backward(const TensorInfo& g, const TensorInfo& log_probs, const TensorI
   Ref gc = contiguous(g.tensor), out = new_ref(b.dtype, 3, log_probs.shape, DeviceType::Cpu);
   const char* given = data_of(gc);
   char* to = data_of(out);
-  Unlocked unlocked(as_tensor(out)->nbytes() + b.time * b.count * b.longest * 8 > kReleaseGilBytes, gc, b.log_probs, b.targets, b.steps,
-                    b.lengths, out);
+  Unlocked unlocked(as_tensor(out)->nbytes() + b.time * b.count * b.longest * 8 > kReleaseGilBytes, gc, b.log_probs, b.targets,
+                    b.steps, b.lengths, out);
   const auto run = [&]<class T>(const T* grads, T* made) {
     each_sample(b, [&](Py_ssize_t i) { gradient(b, i, static_cast<double>(grads[i]), zero_infinity, made + i * b.classes); });
   };

@@ -117,7 +117,8 @@ struct Bags {
   Py_ssize_t end(Py_ssize_t b) const { return b + 1 < many ? offsets[b + 1] : total; }
 
   bool read(const TensorInfo& weight, const RowNumbers& index, const RowNumbers& starts) {
-    if (!weight.is_float() || weight.ndim != 2 || index.ndim != 1 || starts.ndim != 1 || is_meta(weight, index, starts)) return false;
+    if (!weight.is_float() || weight.ndim != 2 || index.ndim != 1 || starts.ndim != 1 || is_meta(weight, index, starts))
+      return false;
     const Py_ssize_t item = item_size(weight.dtype);
     rows = weight.shape[0], columns = weight.shape[1], stride = weight.strides[0] / item;
     if ((columns > 1 && weight.strides[1] != item) || !weight.tensor->is_aligned()) return false;
@@ -141,8 +142,8 @@ bool fits(const TensorInfo& scale, const TensorInfo& weight, const RowNumbers& i
 }
 
 // The sum (mean) of the rows of each bag, times the scale where there is one.
-Ref embedding_bag(const TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets, const TensorOrNone& scale, bool mean,
-                  Py_ssize_t padding) {
+Ref embedding_bag(const TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets, const TensorOrNone& scale,
+                  bool mean, Py_ssize_t padding) {
   Bags b;
   if (!b.read(weight, index, offsets) || !fits(scale, weight, index)) return {};
   const Py_ssize_t shape[2] = {b.many, b.columns};

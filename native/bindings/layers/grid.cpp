@@ -29,7 +29,7 @@ T nearest_of(T x) {
   return low + static_cast<T>(up);
 }
 
-// What a place reads along one dimension: `at` is -1 outside. `slope` is the weight's derivative by the number in the grid.
+// The reads of a place along one dimension: `at` is -1 outside. `slope` is the weight's derivative by the number in the grid.
 template <class T>
 struct Reads {
   int count = 1;
@@ -110,21 +110,90 @@ struct Sampling {
   Beyond beyond;
 };
 
-// f(pixel or -1, its weight, the weight's derivatives by the numbers of the point) for all pixels that a point reads.
-template <class T, class F>
-void each_pixel(const Sampling& s, const T* point, const F& f) {
-  Reads<T> reads[3];
-  for (int d = 0; d < s.n; d++) ImageAxis<T>{s.sizes[d], s.corners, s.mode, s.beyond}.read(point[s.n - 1 - d], reads[d]);
-  const Py_ssize_t depth = s.n == 3 ? s.sizes[2] : 1;
-  for (int i = 0; i < reads[0].count; i++)
-    for (int j = 0; j < reads[1].count; j++)
-      for (int k = 0; k < reads[2].count; k++) {
-        const T a = reads[0].weight[i], b = reads[1].weight[j], c = reads[2].weight[k];
-        const bool inside = (reads[0].at[i] | reads[1].at[j] | reads[2].at[k]) >= 0;
-        const Py_ssize_t at = inside ? (reads[0].at[i] * s.sizes[1] + reads[1].at[j]) * depth + reads[2].at[k] : -1;
-        const T by[3] = {reads[0].slope[i] * b * c, a * reads[1].slope[j] * c, a * b * reads[2].slope[k]};
-        f(at, a * b * c, by);
+// The reads of some points, dimension by dimension.
+template <class T>
+struct Block {
+  static constexpr Py_ssize_t kMost = 64;
+  int count[3] = {1, 1, 1};
+  int32_t at[3][4][kMost];
+  T weight[3][4][kMost], slope[3][4][kMost];
+
+  Block(const Sampling& s, const T* points, Py_ssize_t n) {
+    for (int d = s.n; d < 3; d++) {
+      std::fill_n(at[d][0], n, 0);
+      std::fill_n(weight[d][0], n, T(1));
+      std::fill_n(slope[d][0], n, T(0));
+    }
+    for (int d = 0; d < s.n; d++) {
+      const ImageAxis<T> axis{s.sizes[d], s.corners, s.mode, s.beyond};
+      const T* numbers = points + (s.n - 1 - d);
+      if (s.mode == Sampled::Bilinear && s.beyond != Beyond::Reflection) bilinear(axis, d, numbers, s.n, n);
+      else each(axis, d, numbers, s.n, n);
+    }
+  }
+  void each(const ImageAxis<T>& axis, int d, const T* numbers, Py_ssize_t step, Py_ssize_t n) {
+    for (Py_ssize_t p = 0; p < n; p++) {
+      Reads<T> r;
+      axis.read(numbers[p * step], r);
+      count[d] = r.count;
+      for (int t = 0; t < r.count; t++) {
+        at[d][t][p] = static_cast<int32_t>(r.at[t]);
+        weight[d][t][p] = r.weight[t];
+        slope[d][t][p] = r.slope[t];
       }
+    }
+  }
+  // As ImageAxis has it, without a branch.
+  void bilinear(const ImageAxis<T>& axis, int d, const T* numbers, Py_ssize_t step, Py_ssize_t n) {
+    const auto size = static_cast<int32_t>(axis.size);
+    const T last = static_cast<T>(size - 1), factor = axis.corners ? last : last + 1, shift = axis.corners ? T(0) : T(1);
+    const T rate = factor / 2, lowest = axis.beyond == Beyond::Border ? T(0) : T(-HUGE_VAL),
+            highest = lowest < 0 ? T(HUGE_VAL) : last;
+    int32_t *low_at = at[d][0], *high_at = at[d][1];
+    T *low_weight = weight[d][0], *high_weight = weight[d][1], *low_slope = slope[d][0], *high_slope = slope[d][1];
+    const bool border = lowest == 0;
+    count[d] = 2;
+    for (Py_ssize_t p = 0; p < n; p++) {
+      T x = ((numbers[p * step] + 1) * factor - shift) / 2;
+      const T own_rate = (x > lowest) & (x < highest) ? rate : T(0);
+      const T above = x > lowest ? x : lowest, clamped = above < highest ? above : highest;
+      x = border ? clamped : x;
+      const T some = x > -2 ? x : T(-2), near = some < last + 2 ? some : last + 2;
+      const auto cut = static_cast<int32_t>(near);
+      const int32_t low = cut - static_cast<int32_t>(near < static_cast<T>(cut)), high = low + 1;
+      const T part = x - (x == near ? static_cast<T>(low) : x);  // far outside: 0, or no number
+      low_at[p] = (low >= 0) & (low < size) ? low : -1;
+      high_at[p] = (high >= 0) & (high < size) ? high : -1;
+      low_weight[p] = 1 - part;
+      high_weight[p] = part;
+      low_slope[p] = -own_rate;
+      high_slope[p] = own_rate;
+    }
+  }
+};
+
+// f(point, pixel or -1, its weight, the weight's derivatives by the numbers of the point) for all pixels that the points read;
+// `begin`(point) before those of a point, `end`(point) behind them.
+template <class T, class B, class F, class E>
+void each_pixel(const Sampling& s, const T* points, Py_ssize_t from, Py_ssize_t to, const B& begin, const F& f, const E& end) {
+  const auto depth = static_cast<Py_ssize_t>(s.sizes[2]), width = static_cast<Py_ssize_t>(s.sizes[1]);
+  for (Py_ssize_t first = from; first < to; first += Block<T>::kMost) {
+    const Py_ssize_t n = std::min(Block<T>::kMost, to - first);
+    const Block<T> block(s, points + first * s.n, n);
+    for (Py_ssize_t p = 0; p < n; p++) {
+      begin(first + p);
+      for (int i = 0; i < block.count[0]; i++)
+        for (int j = 0; j < block.count[1]; j++)
+          for (int k = 0; k < block.count[2]; k++) {
+            const T a = block.weight[0][i][p], b = block.weight[1][j][p], c = block.weight[2][k][p];
+            const int32_t y = block.at[0][i][p], x = block.at[1][j][p], z = block.at[2][k][p];
+            const Py_ssize_t at = (y | x | z) >= 0 ? (y * width + x) * depth + z : -1;
+            const T by[3] = {block.slope[0][i][p] * b * c, a * block.slope[1][j][p] * c, a * b * block.slope[2][k][p]};
+            f(first + p, at, a * b * c, by);
+          }
+      end(first + p);
+    }
+  }
 }
 
 bool read_sampling(const TensorInfo& x, const TensorInfo& grid, Py_ssize_t mode, Py_ssize_t beyond, bool corners, Sampling& s) {
@@ -134,6 +203,7 @@ bool read_sampling(const TensorInfo& x, const TensorInfo& grid, Py_ssize_t mode,
   if (grid.shape[grid.ndim - 1] != s.n) return false;
   for (int d = 0; d < s.n; d++) {
     s.sizes[d] = x.shape[2 + d];
+    if (s.sizes[d] > Py_ssize_t{1} << 30) return false;
     s.pixels *= s.sizes[d];
     s.points *= grid.shape[1 + d];
   }
@@ -166,20 +236,19 @@ Ref grid_sample(const TensorInfo& x, const TensorInfo& grid, Py_ssize_t mode, Py
   turn(dtype, s.batch, s.channels, s.pixels, from, turned.p);
   const auto run = [&]<class T>(const T* points, const T* images_of, T* made) {
     parallel(s.batch * s.points, kGrain / (s.channels * 4 + 8) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-      for (ptrdiff_t p = begin; p < end; p++) {
-        const T* image = images_of + p / s.points * s.pixels * s.channels;
-        T* const sums = made + p * s.channels;
-        const Py_ssize_t n = s.channels;
-        std::fill_n(sums, n, T(0));
-        each_pixel(s, points + p * s.n, [&](Py_ssize_t at, T weight, const T*) {
-          if (at >= 0) {
-            const T* pixel = image + at * n;
-            for (Py_ssize_t c = 0; c < n; c++) sums[c] += pixel[c] * weight;
-          } else if (weight - weight != 0) {  // no number times 0
-            for (Py_ssize_t c = 0; c < n; c++) sums[c] += weight * 0;
-          }
-        });
-      }
+      const Py_ssize_t n = s.channels;
+      each_pixel(
+          s, points, begin, end, [&](Py_ssize_t p) { std::fill_n(made + p * n, n, T(0)); },
+          [&](Py_ssize_t p, Py_ssize_t at, T weight, const T*) {
+            T* const sums = made + p * n;
+            if (at >= 0) {
+              const T* pixel = images_of + (p / s.points * s.pixels + at) * n;
+              for (Py_ssize_t c = 0; c < n; c++) sums[c] += pixel[c] * weight;
+            } else if (weight - weight != 0) {  // no number times 0
+              for (Py_ssize_t c = 0; c < n; c++) sums[c] += weight * 0;
+            }
+          },
+          [](Py_ssize_t) {});
     });
   };
   by_type(dtype, run, places, static_cast<const char*>(turned.p), sampled.p);
@@ -214,28 +283,29 @@ Gradients grid_sample_backward(const TensorInfo& g, const TensorInfo& x, const T
     if (x_grad) std::fill_n(sums.p, static_cast<size_t>(pixels), 0);
     const auto run = [&]<class T>(const T* points, const T* images_of, const T* grad, T* summed, T* by_grid) {
       parallel(s.batch, kGrain / (s.points * (n + 1) + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-        for (ptrdiff_t p = begin * s.points; p < end * s.points; p++) {
-          const ptrdiff_t image = p / s.points * s.pixels * n;
-          const T* const of_point = grad + p * n;
-          T slopes[3] = {};
-          each_pixel(s, points + p * s.n, [&](Py_ssize_t at, T weight, const T* by) {
-            if (at < 0) return;
-            T* const sum = summed + image + at * n;
-            if (x_grad)
-              for (Py_ssize_t c = 0; c < n; c++) sum[c] += of_point[c] * weight;
-            if (!grid_grad) return;
-            const T* const pixel = images_of + image + at * n;
-            T dots[4] = {};
-            Py_ssize_t c = 0;
-            for (; c + 4 <= n; c += 4)
-              for (int lane = 0; lane < 4; lane++) dots[lane] += of_point[c + lane] * pixel[c + lane];
-            for (; c < n; c++) dots[0] += of_point[c] * pixel[c];
-            const T dot = (dots[0] + dots[1]) + (dots[2] + dots[3]);
-            for (int d = 0; d < s.n; d++) slopes[d] += dot * by[d];
-          });
-          if (grid_grad)
-            for (int d = 0; d < s.n; d++) by_grid[p * s.n + s.n - 1 - d] = slopes[d];
-        }
+        T slopes[3] = {};
+        each_pixel(
+            s, points, begin * s.points, end * s.points, [&](Py_ssize_t) { std::fill_n(slopes, 3, T(0)); },
+            [&](Py_ssize_t p, Py_ssize_t at, T weight, const T* by) {
+              if (at < 0) return;
+              const Py_ssize_t pixel = (p / s.points * s.pixels + at) * n;
+              const T* const of_point = grad + p * n;
+              T* const sum = summed + pixel;
+              if (x_grad)
+                for (Py_ssize_t c = 0; c < n; c++) sum[c] += of_point[c] * weight;
+              if (!grid_grad) return;
+              const T* const read = images_of + pixel;
+              T dots[4] = {};
+              Py_ssize_t c = 0;
+              for (; c + 4 <= n; c += 4)
+                for (int lane = 0; lane < 4; lane++) dots[lane] += of_point[c + lane] * read[c + lane];
+              for (; c < n; c++) dots[0] += of_point[c] * read[c];
+              const T dot = (dots[0] + dots[1]) + (dots[2] + dots[3]);
+              for (int d = 0; d < s.n; d++) slopes[d] += dot * by[d];
+            },
+            [&](Py_ssize_t p) {
+              for (int d = 0; grid_grad && d < s.n; d++) by_grid[p * s.n + s.n - 1 - d] = slopes[d];
+            });
       });
     };
     by_type(dtype, run, places, static_cast<const char*>(turned.p), static_cast<const char*>(grads.p), sums.p, grid_grad);

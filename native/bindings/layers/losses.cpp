@@ -291,7 +291,8 @@ Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const Tens
   for (int i = 0; i < 2; i++)
     if (needs[i]) made[i] = new_ref(x.dtype, x.ndim, x.shape, device);
   if (device != DeviceType::Meta && n) {
-    const double share = by_type(x.dtype, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(gc)));
+    const double share = by_type(
+        x.dtype, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(gc)));
     const double factor = share * scale / (how.mean ? static_cast<double>(n) : 1);
     const char *a = data_of(xc), *b = data_of(yc);
     for (int i = 0; i < 2; i++) {
@@ -320,6 +321,15 @@ Gradients smooth_l1_loss_backward(const TensorInfo& g, const TensorInfo& x, cons
   return huber_backward_of(g, x, y, how, beta, 1 / beta, needs);
 }
 
+// A text.
+struct Word : Given<"str"> {
+  bool read(const Argument& a) {
+    object = a.object;
+    return PyUnicode_Check(object) || fail(PyExc_TypeError, "%s() expects a str, not %s", a.kernel, Py_TYPE(object)->tp_name);
+  }
+  bool is(const char* text) const { return PyUnicode_CompareWithASCIIString(object, text) == 0; }
+};
+
 // ---- margins between the classes of samples: (samples, classes), or one sample
 
 struct Samples {
@@ -333,23 +343,26 @@ struct Samples {
 };
 
 // A loss of each sample as `how` says; `alone` where there is no dimension of samples.
-Ref reduced(DType dtype, const Given<"str">& how, const double* losses, Py_ssize_t n, bool alone) {
-  const bool none = PyUnicode_CompareWithASCIIString(how, "none") == 0, mean = PyUnicode_CompareWithASCIIString(how, "mean") == 0;
+Ref reduced(DType dtype, const Word& how, const double* losses, Py_ssize_t n, bool alone) {
+  const bool none = how.is("none"), mean = how.is("mean");
   Ref out = new_ref(dtype, none && !alone ? 1 : 0, &n, DeviceType::Cpu);
   double sum = 0;
   for (Py_ssize_t i = 0; i < n; i++) sum += losses[i];
-  by_type(dtype, [&](auto* to) {
-    using T = std::remove_reference_t<decltype(*to)>;
-    if (none) std::transform(losses, losses + n, to, [](double loss) { return static_cast<T>(loss); });
-    else *to = static_cast<T>(mean ? sum / static_cast<double>(n) : sum);
-  }, data_of(out));
+  by_type(
+      dtype,
+      [&](auto* to) {
+        using T = std::remove_reference_t<decltype(*to)>;
+        if (none) std::transform(losses, losses + n, to, [](double loss) { return static_cast<T>(loss); });
+        else *to = static_cast<T>(mean ? sum / static_cast<double>(n) : sum);
+      },
+      data_of(out));
   return out;
 }
 
-// What each loss is multiplied by on the way back.
+// The factor of a loss on the way back.
 template <class T>
-double share_of(const T* g, const Given<"str">& how, Py_ssize_t i, Py_ssize_t n) {
-  const bool none = PyUnicode_CompareWithASCIIString(how, "none") == 0, mean = PyUnicode_CompareWithASCIIString(how, "mean") == 0;
+double share_of(const T* g, const Word& how, Py_ssize_t i, Py_ssize_t n) {
+  const bool none = how.is("none"), mean = how.is("mean");
   return static_cast<double>(none ? g[i] : *g) / (mean ? static_cast<double>(n) : 1);
 }
 
@@ -359,7 +372,8 @@ struct MultiMargin {
   const int64_t* labels = nullptr;
 
   bool read(const TensorInfo& in, const TensorInfo& classes, const TensorInfo& weights, Py_ssize_t p) {
-    if (!s.read(in) || classes.dtype != DType::I64 || classes.ndim > 1 || classes.size() != s.count || (p != 1 && p != 2)) return false;
+    if (!s.read(in) || classes.dtype != DType::I64 || classes.ndim > 1 || classes.size() != s.count || (p != 1 && p != 2))
+      return false;
     if (is_meta(in, classes, weights)) return false;
     if (weights.tensor && (weights.dtype != in.dtype || weights.ndim != 1 || weights.shape[0] != s.classes)) return false;
     x = contiguous(in.tensor), target = owned(contiguous_copy(classes.tensor));  // nobody changes what is checked
@@ -370,7 +384,7 @@ struct MultiMargin {
 };
 
 Ref multi_margin_loss(const TensorInfo& in, const TensorInfo& target, const TensorOrNone& weight, Py_ssize_t p, double margin,
-                      Given<"str"> how) {
+                      const Word& how) {
   MultiMargin m;
   if (!m.read(in, target, weight, p)) return {};
   std::vector<double> losses(static_cast<size_t>(m.s.count));
@@ -391,9 +405,9 @@ Ref multi_margin_loss(const TensorInfo& in, const TensorInfo& target, const Tens
 }
 
 Ref multi_margin_loss_backward(const TensorInfo& g, const TensorInfo& in, const TensorInfo& target, const TensorOrNone& weight,
-                               Py_ssize_t p, double margin, Given<"str"> how) {
+                               Py_ssize_t p, double margin, const Word& how) {
   MultiMargin m;
-  if (g.dtype != in.dtype || !m.read(in, target, weight, p) || (g.size() != 1 && g.size() != m.s.count)) return {};
+  if (g.dtype != in.dtype || !m.read(in, target, weight, p) || g.size() != (how.is("none") ? m.s.count : 1)) return {};
   Ref gc = contiguous(g.tensor), out = new_ref(in.dtype, in.ndim, in.shape, DeviceType::Cpu);
   const auto run = [&]<class T>(const T* x, const T* w, const T* shares, T* to) {
     for (Py_ssize_t i = 0; i < m.s.count; i++, x += m.s.classes, to += m.s.classes) {
@@ -439,7 +453,7 @@ struct Multilabel {
   }
 };
 
-Ref multilabel_margin_loss(const TensorInfo& in, const TensorInfo& target, Given<"str"> how) {
+Ref multilabel_margin_loss(const TensorInfo& in, const TensorInfo& target, const Word& how) {
   Multilabel m;
   if (!m.read(in, target)) return {};
   std::vector<double> losses(static_cast<size_t>(m.s.count));
@@ -477,9 +491,9 @@ Ref multilabel_margin_loss(const TensorInfo& in, const TensorInfo& target, Given
   return reduced(in.dtype, how, losses.data(), m.s.count, target.ndim < 2);
 }
 
-Ref multilabel_margin_loss_backward(const TensorInfo& g, const TensorInfo& in, const TensorInfo& target, Given<"str"> how) {
+Ref multilabel_margin_loss_backward(const TensorInfo& g, const TensorInfo& in, const TensorInfo& target, const Word& how) {
   Multilabel m;
-  if (g.dtype != in.dtype || !m.read(in, target) || (g.size() != 1 && g.size() != m.s.count)) return {};
+  if (g.dtype != in.dtype || !m.read(in, target) || g.size() != (how.is("none") ? m.s.count : 1)) return {};
   Ref gc = contiguous(g.tensor), out = new_ref(in.dtype, in.ndim, in.shape, DeviceType::Cpu);
   const char *from = data_of(m.x), *given = data_of(gc);
   char* made = data_of(out);

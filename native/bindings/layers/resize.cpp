@@ -6,6 +6,7 @@
 #include "bindings/kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace rushlight {
 namespace {
 
 constexpr Py_ssize_t kGrain = 1 << 14;
-constexpr Py_ssize_t kLongRun = 32;       // elements that are worth a call of memcpy
+constexpr Py_ssize_t kLongRun = 32;  // elements that are worth a call of memcpy
 constexpr Py_ssize_t kFewPlaces = 1 << 12;  // outputs of a volume whose places are written down
 
 struct Tap {
@@ -47,9 +48,11 @@ bool read_taps(PyObject* object, const Py_ssize_t* shape, int ndim, Taps& taps) 
     if (tap.axis < 0 || tap.axis >= ndim || !read_tensor(places, at) || at.dtype != DType::I64 || at.ndim != 2 || !at.contiguous())
       return false;
     tap.count = at.shape[0], tap.out = at.shape[1], tap.in = shape[tap.axis];
+    if (!tap.count) return false;
     tap.places = reinterpret_cast<const int64_t*>(at.data);
     if (weights != Py_None) {
-      if (!read_tensor(weights, by) || by.dtype != DType::F64 || !by.contiguous() || !same_shape(at.tensor, by.tensor)) return false;
+      if (!read_tensor(weights, by) || by.dtype != DType::F64 || !by.contiguous() || !same_shape(at.tensor, by.tensor))
+        return false;
       tap.weights = reinterpret_cast<const double*>(by.data);
     } else if (tap.count != 1) {
       return false;
@@ -79,7 +82,7 @@ Py_ssize_t product(const Py_ssize_t* from, const Py_ssize_t* to) {
 // The dimensions before the last one with taps, as rows: where each row of outputs lies in the input. `outer` dimensions have none.
 struct Rows {
   Py_ssize_t outer = 1, each = 1, inputs = 1;  // outer rows; rows, and elements of the input, of each
-  std::vector<Py_ssize_t> offsets;             // in elements
+  std::vector<Py_ssize_t> offsets;  // in elements
   Tap last;
   std::vector<int64_t> together;  // places of `last` that are not the tap's
   Py_ssize_t inner = 1;  // elements behind the last dimension with taps
@@ -280,9 +283,8 @@ Ref run_passes(const Taps& taps, Ref x, Py_ssize_t* shape, int ndim, bool back) 
     const double ratio = static_cast<double>(t->out) / static_cast<double>(std::max<Py_ssize_t>(t->in, 1));
     return back ? -ratio : ratio;
   };
-  std::stable_sort(order.begin(), order.end(), [&](const Tap* a, const Tap* b) {
-    return growth(a) != growth(b) ? growth(a) < growth(b) : a->axis < b->axis;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const Tap* a, const Tap* b) { return growth(a) != growth(b) ? growth(a) < growth(b) : a->axis < b->axis; });
   const DType type = as_tensor(x)->dtype;
   for (const Tap* tap : order) {
     const Pass pass{tap, product(shape, shape + tap->axis), product(shape + tap->axis + 1, shape + ndim), back};
@@ -317,7 +319,8 @@ Ref resample(const TensorInfo& x, Any taps_given) {
   if (sums && !x.is_float_or_half()) return {};
   const DType wanted = x.dtype;
   const int ndim = x.ndim;
-  if (sums && !is_meta(x)) return rounded(run_passes(taps, contiguous_as(x.tensor, computed_in(wanted)), shape, ndim, false), wanted);
+  if (sums && !is_meta(x))
+    return rounded(run_passes(taps, contiguous_as(x.tensor, computed_in(wanted)), shape, ndim, false), wanted);
   for (const Tap& tap : taps) shape[tap.axis] = tap.out;
   Ref out = new_ref(wanted, ndim, shape, device_of(x));
   if (!has_memory(out) || !as_tensor(out)->numel()) return out;
@@ -373,13 +376,22 @@ Ref resample_backward(const TensorInfo& g, Any taps_given, const Shape& x_shape)
 
 // ---- a border of one value
 
+// Whether a floating-point type has such numbers.
+bool holds(DType dtype, double number) {
+  const double most = dtype == DType::F16    ? 65504
+                      : dtype == DType::BF16 ? 0x1.fep127
+                      : dtype == DType::F32  ? 0x1.fffffep127
+                                             : HUGE_VAL;
+  return !std::isfinite(number) || std::abs(number) <= most;
+}
+
 // `pad`: widths of the last dimension before and behind, of the one before it, ...; negative ones cut.
 Ref constant_pad(const TensorInfo& x, const Sizes& pad, Any value) {
   const int ndim = x.ndim, count = pad.n / 2;
   double number;
   if (pad.n % 2 || count > ndim || stored_only(x.dtype) || PyComplex_Check(value.object)) return {};
   if (!double_argument(value, number)) return PyErr_Clear(), Ref();
-  if (number != 0 && !x.is_float_or_half()) return {};
+  if (number != 0 && (!x.is_float_or_half() || !holds(x.dtype, number))) return {};
   Py_ssize_t shape[kMaxDims], there[kMaxDims], kept[kMaxDims], from = 0, to = 0;
   std::copy_n(x.shape, ndim, shape);
   std::copy_n(x.shape, ndim, kept);

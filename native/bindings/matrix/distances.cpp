@@ -121,10 +121,11 @@ Ref cdist(const TensorInfo& x, const TensorInfo& y, double p, bool by_products) 
   const Workspace squares(by_products ? static_cast<double>((s.rows + s.columns) * item_size(s.dtype)) : 0);
   if (!squares.p) return no_memory();
   Unlocked unlocked(as_tensor(out)->nbytes() * (s.n + 1) > kReleaseGilBytes, b.x, b.y, out);
-  if (by_products && p == 2) {
+  if (by_products && p == 2 && s.n) {
     for (Py_ssize_t i = 0; i < b.count; i++)
-      by_type(s.dtype, [&](const auto* u, const auto* v, auto* w, auto* made) { distances_by_products(s, u, v, w, made); },
-              xs + i * s.rows * s.row(), ys + i * s.columns * s.row(), squares.p, to + i * s.rows * s.line());
+      by_type(
+          s.dtype, [&](const auto* u, const auto* v, auto* w, auto* made) { distances_by_products(s, u, v, w, made); },
+          xs + i * s.rows * s.row(), ys + i * s.columns * s.row(), squares.p, to + i * s.rows * s.line());
     return out;
   }
   parallel(b.count * s.rows, s.grain(), [&](ptrdiff_t begin, ptrdiff_t end) {
@@ -252,7 +253,8 @@ Ref pdist_backward(const TensorInfo& g, const TensorInfo& x, const TensorInfo& o
   Unlocked unlocked(g.size() * (n + 1) * item > kReleaseGilBytes, gc, xc, oc, made);
   for (Py_ssize_t r = 0; r + 1 < rows; r++) {
     const ptrdiff_t at = pairs_before(r, rows) * item, row = r * n * item, next = row + n * item;
-    dense_kernels().distance_gradient(dtype, norm_of(p), p, xs + row, xs + next, rows - 1 - r, n, gs + at, ds + at, to + row, to + next);
+    dense_kernels().distance_gradient(dtype, norm_of(p), p, xs + row, xs + next, rows - 1 - r, n, gs + at, ds + at, to + row,
+                                      to + next);
   }
   return made;
 }

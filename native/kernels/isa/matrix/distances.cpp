@@ -118,12 +118,10 @@ RUSHLIGHT_INLINE void spread(const T* a, const T* b, ptrdiff_t n, T* to_a, T* to
     }
     return;
   }
-  if (to_a)
-    RUSHLIGHT_INDEPENDENT
-    for (ptrdiff_t i = 0; i < n; i++) to_a[i] += f(a[i] - b[i]);
-  if (to_b)
-    RUSHLIGHT_INDEPENDENT
-    for (ptrdiff_t i = 0; i < n; i++) to_b[i] -= f(a[i] - b[i]);
+  if (to_a) RUSHLIGHT_INDEPENDENT
+  for (ptrdiff_t i = 0; i < n; i++) to_a[i] += f(a[i] - b[i]);
+  if (to_b) RUSHLIGHT_INDEPENDENT
+  for (ptrdiff_t i = 0; i < n; i++) to_b[i] -= f(a[i] - b[i]);
 }
 
 template <class T>
@@ -154,7 +152,8 @@ void distance_gradient(DType dtype, Norm norm, double p, const void* a, const vo
   float_or_double(dtype, [&]<class T>() {
     for (ptrdiff_t r = 0; r < rows; r++)
       distance_gradient_of(norm, p, static_cast<const T*>(a), static_cast<const T*>(b) + r * n, n, static_cast<const T*>(g)[r],
-                           static_cast<const T*>(distance)[r], static_cast<T*>(to_a), to_b ? static_cast<T*>(to_b) + r * n : nullptr);
+                           static_cast<const T*>(distance)[r], static_cast<T*>(to_a),
+                           to_b ? static_cast<T*>(to_b) + r * n : nullptr);
   });
 }
 
@@ -183,7 +182,8 @@ T huber_sum_of(const T* x, const T* y, ptrdiff_t n, T limit) {
 }
 
 double huber_sum(DType dtype, const void* x, const void* y, ptrdiff_t n, double limit) {
-  if (dtype == DType::F32) return huber_sum_of(static_cast<const float*>(x), static_cast<const float*>(y), n, static_cast<float>(limit));
+  if (dtype == DType::F32)
+    return huber_sum_of(static_cast<const float*>(x), static_cast<const float*>(y), n, static_cast<float>(limit));
   return huber_sum_of(static_cast<const double*>(x), static_cast<const double*>(y), n, limit);
 }
 

@@ -274,6 +274,7 @@ index_add: Op = linear(
 index_copy: Op = linear(
     "index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor)",
     write=_write_index_copy,
+    native=_kernels.index_copy,
     overlap="never",
     transpose={
         "input": lambda g, dim, index: _without(g, dim, index),
@@ -288,6 +289,7 @@ index_copy: Op = linear(
 _index_fill_number: Op = general(
     "_index_fill_number(input: Tensor, dim: int, index: Tensor, value: Number)",
     write=_write_index_fill,
+    native=_kernels.index_fill,
     overlap="self never",
     expanded=expanded_warning("index_fill_", "mask] = scalar"),
     vjp={"input": lambda g, dim, index: _without(g, dim, index)},

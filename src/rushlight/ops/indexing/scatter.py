@@ -447,6 +447,7 @@ scatter_reduce: Op = general(
     "scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, "
     "include_self: bool = True)",
     write=_write_reduce,
+    native=_kernels.scatter_reduce,
     overlap="never late",
     vjp={
         "input, src": lambda g, input, dim, index, src, reduce, include_self, out: _reduce_rule(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._base import dtypes
 from ..._devices import of
 from ..._levels.running import answered
@@ -52,6 +53,11 @@ def _segment_reduce(
             empty = np.nan if initial is None else initial
             out = np.where(size > 0, out / np.maximum(size, 1), empty).astype(wide.dtype)
     return rounded(out.reshape(*lead, counts.shape[-1], *tail), data)
+
+
+def _by_kernel(data: Tensor, lengths: Array, *how: Any) -> Any:
+    sizes = np.ascontiguousarray(lengths, np.int64)
+    return _core.kernels.segment_reduce(data, _core.wrap(sizes), *how)
 
 
 def _owners(lengths: Array, size: int) -> tuple[Array, Array]:
@@ -111,6 +117,7 @@ def _segment_vjp(
 segment_op: Any = general(
     "_segment_reduce(data: Tensor, lengths: Any, reduce: str, axis: int, initial: Any)",
     _segment_reduce,
+    native=_by_kernel,
     vjp={"data": _segment_vjp},
     node="SegmentReduceBackward0",
     method=False,

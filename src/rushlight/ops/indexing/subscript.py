@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._base.dtypes import dtype
+from ..._base.dtypes import dtype, int64
 from ..._base.errors import warn
 from ..._core import Op
 from ..._devices import of
@@ -566,6 +566,8 @@ def _put_place(
         kind = index._form.dtype
         if kind.kind not in "biu" or kind.itemsize == 2 or kind == np.int8:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if len(indices) == 1 and indices[0].dtype is int64 and input.ndim:
+        return indices[0], (0,), 0, False
     if not indices:
         raise RuntimeError("index_put needs at least one index tensor")
     ndim = input._form.ndim

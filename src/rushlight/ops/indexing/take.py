@@ -61,6 +61,7 @@ def _take_back(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
 take: Op = linear(
     "take(input: Tensor, index: Tensor)",
     _take,
+    native=_kernels.take,
     transpose={"input": lambda g, index, input_shape: _take_backward(g, index, input_shape)},
     out="take(): self and out expected to have the same dtype, but got self.dtype = "
     "{want.scalar_name} and out.dtype = {got.scalar_name}",
@@ -249,6 +250,7 @@ masked_scatter: Op = linear(
     "masked_scatter(input: Tensor, mask: Tensor, source: Tensor)",
     _masked_scatter,
     write=_write_masked,
+    native=_kernels.masked_scatter,
     overlap="arguments",
     transpose={
         "input": lambda g, mask: masked_fill(g, mask, 0),

@@ -405,12 +405,13 @@ def embedding_bag(
             f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got "
             f"{padding_idx}"
         )
-    if plain and _kernels.bags_in_order(indices, offsets, n) is True:
+    begins: Any = offsets
+    if plain and _kernels.bags_in_order(indices, begins, n) is True:
         padding = -1 if padding_idx is None else _row(padding_idx, n)
         if max_norm is not None:
             renormalize(weight, indices, max_norm, norm_type)
         how = per_sample_weights, mode == "mean", padding
-        return _embedding_bag_op(weight, indices, offsets, *how)
+        return _embedding_bag_op(weight, indices, begins, *how)
     if max_norm is None and indices.device.type == "cpu":
         _check_bags(elements(indices), n, plainly)
     total = indices.shape[0]
@@ -506,6 +507,7 @@ def _one_hot(indices: Array, n: int) -> Array:
 one_hot = constant(
     "one_hot(input: Tensor, num_classes: int = -1)",
     _one_hot,
+    native=_kernels.one_hot,
     where="nn",
     samples=lambda make: [(make(3, kind="int", low=0, high=4), 5)],
     doc="1 at the place that each integer names, 0 elsewhere.",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._core import Op
 from ..random.samples import rand
 from ..table.arrays import Array, listed, refuse
@@ -70,6 +71,8 @@ def _op(n: int) -> Op:
         f"_fractional_max_pool{n}d(input: Tensor, samples: Tensor, kernel_size: Any, "
         "output_size: Any)",
         _pool,
+        native=_core.kernels.fractional_max_pool,
+        backward=(_core.kernels.max_pool_backward, "g out1 input_shape kernel_size"),
         vjp={"input": lambda g, out1, input_shape: pool_scatter(g, out1, tuple(input_shape), n)},
         node=f"FractionalMaxPool{n}DBackward0",
         method=False,

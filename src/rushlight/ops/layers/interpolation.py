@@ -116,7 +116,7 @@ _upsamples["bilinear-aa", 2] = resampling(
 _upsamples["bicubic-aa", 2] = resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
 
 
-def _whole(places: Array, weights: Array) -> tuple[Array, Array, int]:
+def _whole(places: Array, weights: Any) -> tuple[Array, Array, int]:
     """Places and weights for bytes: the weights of one place added up, then as whole numbers of
     2 ** -bits that fit 16 bits."""
     weights = weights.copy()
@@ -130,8 +130,8 @@ def _whole(places: Array, weights: Array) -> tuple[Array, Array, int]:
 
 def _resample_bytes(x: Array, taps: Any) -> Array:
     few = x.shape[1] <= 4  # then torch leaves out what changes no size
-    for axis, tap in reversed(taps):
-        places, weights, bits = _whole(*arrays_of(tap))
+    for axis, of_axis in reversed(taps):
+        places, weights, bits = _whole(*arrays_of(of_axis))
         if few and places.shape[1] == x.shape[axis]:
             continue
         shape = [-1 if i == axis else 1 for i in range(x.ndim)]
@@ -305,7 +305,9 @@ def resampled(
         refuse(_refusing(mode, n, antialias), input._form, "biuc")
     if antialias:
         refuse("compute_index_ranges_weights", input._form, "", halves=True)
-    taps = _taps(tuple(input.shape[2:]), tuple(wanted), tuple(factors), mode, corners, antialias, bytes_)
+    taps = _taps(
+        tuple(input.shape[2:]), tuple(wanted), tuple(factors), mode, corners, antialias, bytes_
+    )
     if bytes_:
         return _upsample_bytes(input, taps)
     return _upsamples[mode + ("-aa" if antialias else ""), n](input, taps)

@@ -6,6 +6,7 @@ import math
 from operator import index as as_int
 from typing import Any
 
+from ... import _core
 from ..._core import Op
 from ..making.factory import allocate
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
@@ -41,6 +42,7 @@ _FOLDS = "kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes"
 _im2col = linear(
     f"_im2col(input: Tensor, {_FOLDS})",
     _unfold,
+    native=_core.kernels.im2col,
     transpose={
         "input": lambda g, input_shape, kernel_size, dilation, padding, stride: _col2im(
             g, tuple(input_shape[2:]), kernel_size, dilation, padding, stride
@@ -56,6 +58,7 @@ _im2col = linear(
 _col2im: Op = linear(
     f"_col2im(input: Tensor, output_size: Sizes, {_FOLDS})",
     _fold,
+    native=_core.kernels.col2im,
     transpose={
         "input": lambda g, kernel_size, dilation, padding, stride: _im2col(
             g, kernel_size, dilation, padding, stride

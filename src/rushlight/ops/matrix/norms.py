@@ -546,15 +546,13 @@ _BY_PRODUCTS = {
 
 def _pairs(input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The rows of all pairs, and their differences."""
-    rows, columns = (_core.wrap(i) for i in np.triu_indices(input.shape[0], 1))
+    rows, columns = (of(input).tensor(i) for i in np.triu_indices(input.shape[0], 1))
     return rows, columns, input[rows] - input[columns]
 
 
 def _pdist_vjp(g: Tensor, input: Tensor, out: Tensor, p: float) -> Tensor:
     rows, columns, apart = _pairs(input)
-    each = _vector_norm_vjp(
-        g.unsqueeze(-1), apart, out.unsqueeze(-1), p, (-1,), True, apart.shape
-    )
+    each = _vector_norm_vjp(g.unsqueeze(-1), apart, out.unsqueeze(-1), p, (-1,), True, apart.shape)
     if each is None:
         return input * 0
     return (input.detach() * 0).index_add(0, rows, each).index_add(0, columns, -each)

@@ -401,6 +401,7 @@ def _write_slices(x: Tensor, dim: int, index: Tensor, values: Tensor) -> Written
     return landed(x, index, (dim,), dim, values, _N.SET)
 
 
+@there(kernels.index_copy)
 @there(index_select_ops.index_copy, writes=True)
 def index_copy_(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Written:
     if not movable(x, source) or source.dtype is not x.dtype or not isinstance(index, Tensor):
@@ -421,6 +422,7 @@ def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     return out if index_copy_(out, dim, index, source) is None else NotImplemented
 
 
+@there(kernels.index_fill)
 @there(index_select_ops._index_fill_number, writes=True)
 def _index_fill_number_(x: Tensor, dim: int, index: Tensor, value: float) -> Written:
     if not movable(x) or (isinstance(value, complex) and not x.dtype.is_complex):
@@ -472,7 +474,7 @@ def embedding_backward(g: Tensor, indices: Tensor, padding: Any, n: int) -> Tens
 # ---- all elements as one row
 
 
-@there(take_ops.take)
+@there(take_ops.take, kernels.take)
 def take(x: Tensor, index: Tensor) -> Tensor:
     if not movable(x) or index.dtype is not int64 or (index.numel() and not x.numel()):
         return NotImplemented
@@ -604,7 +606,7 @@ def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Written:
     return landed(seen, places, tuple(range(seen.dim())), 0, values, _N.SET)
 
 
-@there(take_ops.masked_scatter)
+@there(take_ops.masked_scatter, kernels.masked_scatter)
 def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if not movable(x, mask):
         return NotImplemented

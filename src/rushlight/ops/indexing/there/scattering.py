@@ -58,6 +58,7 @@ def _reduced(
 there(scatter.scatter_reduce, takes=_TAKES)(_reduced)
 
 
+@there(_core.kernels.scatter_reduce, takes=_TAKES)
 @there(scatter.scatter_reduce, takes=_TAKES, writes=True)
 def scatter_reduce_(x: Tensor, dim: int, index: Tensor, *args: Any) -> Written:
     return _into(x, _reduced(x, dim, index, *args))

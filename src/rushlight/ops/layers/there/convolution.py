@@ -211,7 +211,7 @@ def _is_image(x: Tensor, ndim: int, *pairs: Any) -> bool:
     return x.dim() == ndim and all(len(pair) == 2 for pair in pairs)
 
 
-@there(unfold._im2col, takes="float")
+@there(unfold._im2col, kernels.im2col, takes="float")
 def im2col(x: Tensor, k: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Tensor:
     if not _is_image(x, 4, k, dilation, padding, stride):
         return NotImplemented
@@ -221,7 +221,7 @@ def im2col(x: Tensor, k: Ints, dilation: Ints, padding: Ints, stride: Ints) -> T
     return _patches("to_columns", x, out, size, k, dilation, padding, stride)
 
 
-@there(unfold._col2im, takes="float")
+@there(unfold._col2im, kernels.col2im, takes="float")
 def col2im(x: Tensor, size: Ints, k: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Tensor:
     if not _is_image(x, 3, size, k, dilation, padding, stride):
         return NotImplemented

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._base import dtypes
 from .... import _core
+from ...._base import dtypes
 from ...._core import Tensor
 from ...._devices.launch import code, empty, rows, start
 from ...._devices.opencl import numbered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .... import _core
 from ...._base.dtypes import int64
 from ...._devices.launch import empty, rows
 from ...._devices.there import there
@@ -28,7 +29,7 @@ def embedding_scaled_transpose(g: Any, indices: Any, padding: Any, n: int) -> An
     return found if found is NotImplemented else rows(found, g.dtype)
 
 
-@there(embedding_ops.one_hot, takes="int64")
+@there(embedding_ops.one_hot, _core.kernels.one_hot, takes="int64")
 def one_hot(indices: Any, n: int) -> Any:
     """The host waits for the largest integer and the least, which are looked at on the CPU, too."""
     if not indices.numel():

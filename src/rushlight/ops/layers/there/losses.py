@@ -215,7 +215,11 @@ def _as_row(target: Tensor) -> Tensor:
     return target if target.dim() else _core.kernels.reshape(target, (1,))
 
 
-@there(margin_loss._multi_margin_loss, takes="float32 float64 same, target: int64")
+@there(
+    margin_loss._multi_margin_loss,
+    kernels.multi_margin_loss,
+    takes="float32 float64 same, target: int64",
+)
 def multi_margin_loss(
     x: Tensor, target: Tensor, weight: Tensor | None, p: int, margin: float, reduction: str
 ) -> Tensor:

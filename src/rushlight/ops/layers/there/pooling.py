@@ -81,7 +81,11 @@ def adaptive_max_pool(x: Tensor, sizes: Ints) -> Tensors:
 _ORDER = {2: (1, 0), 3: (0, 1, 2)}  # which of a plane's random numbers is for which dimension
 
 
-@there(*named("_fractional_max_pool2d", "_fractional_max_pool3d"), takes="float32 float64 same")
+@there(
+    *named("_fractional_max_pool2d", "_fractional_max_pool3d"),
+    kernels.fractional_max_pool,
+    takes="float32 float64 same",
+)
 def fractional_max_pool(x: Tensor, samples: Tensor, size: Ints, out: Ints) -> Tensors:
     n = len(size)
     planes = prod(x.shape[:-n])

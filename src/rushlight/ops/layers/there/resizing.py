@@ -47,7 +47,9 @@ def _there(array: Any, like: Any, dtype: str) -> Tensor | None:
     return _core.copy_to(_core.wrap(np.ascontiguousarray(array, dtype)), like._accelerator)
 
 
-def _tables(places: Tensor, weights: Tensor | None, size: int | None, like: Tensor) -> tuple[Any, ...]:
+def _tables(
+    places: Tensor, weights: Tensor | None, size: int | None, like: Tensor
+) -> tuple[Any, ...]:
     """The runs on the device of `like`."""
     kind = computed(like.dtype).name
     key = id(places), id(weights), size, kind, like._accelerator
