@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "kernels/lapack.h"
+#include "kernels/small.h"
 
 namespace rushlight {
 namespace {
@@ -388,8 +389,7 @@ Ref solved(const TensorInfo& a, const TensorInfo& b, bool left, Ref* info) {
         load(e.a, e.a.at(e.lead, i + j), factors + j * n * n * item);
         load(e.b, e.b.at(e.lead, i + j), right + j * n * k * item);
       }
-      if (!lapack::lu(a.dtype, count, n, n, factors, pivots, failed) || !no_zero(failed, count)) return false;
-      if (!lapack::lu_solve(a.dtype, count, n, k, factors, pivots, 'N', right)) return false;
+      if (!lapack::solve(a.dtype, count, n, k, factors, pivots, failed, right) || !no_zero(failed, count)) return false;
       Matrices x = e.b;  // turned round: k columns of n
       x.rows = k, x.columns = n, x.row = n * item, x.column = item;
       for (ptrdiff_t j = 0; j < count && !left; j++) load(x, right + j * n * k * item, to + (i + j) * n * k * item);
@@ -425,8 +425,7 @@ Ref inverted(const TensorInfo& a, Ref* info) {
       int *pivots = reinterpret_cast<int*>(room.p + count * step), *failed = pivots + count * n;
       for (ptrdiff_t j = 0; j < count; j++) load(one.a, one.a.at(one.lead, i + j), room.p + j * step);
       fill_identity(a.dtype, count, n, to + i * step);
-      return lapack::lu(a.dtype, count, n, n, room.p, pivots, failed) && no_zero(failed, count) &&
-             lapack::lu_solve(a.dtype, count, n, n, room.p, pivots, 'N', to + i * step);
+      return lapack::solve(a.dtype, count, n, n, room.p, pivots, failed, to + i * step) && no_zero(failed, count);
     });
   }
   return fine ? std::move(out) : Ref();
@@ -665,7 +664,6 @@ Ref cholesky_solve(const TensorInfo& b, const TensorInfo& a, bool upper) {
   const Py_ssize_t n = e.a.rows, k = e.b.columns;
   const ptrdiff_t item = item_size(a.dtype);
   const double work = 2. * n * k * n + 16;
-  const char adjoint = is_complex(a.dtype) ? 'C' : 'T';
   bool fine;
   {
     const Unlocked unlocked(release(e.lead, work), e.a.owner, e.b.owner, out);
@@ -677,10 +675,7 @@ Ref cholesky_solve(const TensorInfo& b, const TensorInfo& a, bool upper) {
         load(e.a, e.a.at(e.lead, i + j), room.p + j * n * n * item);
         load(e.b, e.b.at(e.lead, i + j), to + (i + j) * n * k * item);
       }
-      char* x = to + i * n * k * item;
-      const lapack::Triangle first{upper, upper ? adjoint : 'N', false}, second{upper, upper ? 'N' : adjoint, false};
-      return lapack::solve_triangle(a.dtype, count, n, k, room.p, n * n, first, true, x) &&
-             lapack::solve_triangle(a.dtype, count, n, k, room.p, n * n, second, true, x);
+      return lapack::cholesky_solve(a.dtype, count, n, k, room.p, upper, to + i * n * k * item);
     });
   }
   return fine ? std::move(out) : Ref();
@@ -696,17 +691,13 @@ Ref cholesky_inverse(const TensorInfo& a, bool upper) {
   const ptrdiff_t step = n * n * item_size(a.dtype);
   const double work = cube(n, n);
   if (is_complex(a.dtype) || n <= kSmallMatrix) {  // of complex factors LAPACK reads a real diagonal
-    const ptrdiff_t item = item_size(a.dtype);
-    const char adjoint = is_complex(a.dtype) ? 'C' : 'T';
-    const lapack::Triangle first{upper, upper ? adjoint : 'N', false}, second{upper, upper ? 'N' : adjoint, false};
     const Unlocked unlocked(release(one.lead, work), one.a.owner, out);
     const bool done = in_groups(one.lead.count, lapack::matrices_at_once(a.dtype, n, n), work, [&](ptrdiff_t i, ptrdiff_t count) {
       const Workspace room(static_cast<double>(count) * static_cast<double>(step));
       if (!room.p) return false;
       for (ptrdiff_t j = 0; j < count; j++) load(one.a, one.a.at(one.lead, i + j), room.p + j * step);
       fill_identity(a.dtype, count, n, to + i * step);
-      return lapack::solve_triangle(a.dtype, count, n, n, room.p, step / item, first, true, to + i * step) &&
-             lapack::solve_triangle(a.dtype, count, n, n, room.p, step / item, second, true, to + i * step);
+      return lapack::cholesky_solve(a.dtype, count, n, n, room.p, upper, to + i * step);
     });
     return done ? std::move(out) : Ref();
   }

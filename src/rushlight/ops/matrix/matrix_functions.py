@@ -224,6 +224,10 @@ def _least_squares_vjp(
         towards = matmul(rest, out.mH)
         ga = towards if ga is None else ga + towards
         gb = -rest if gb is None else gb - rest
+    if gs[3] is not None and gs[3].numel():
+        u, _, vh = svd_op(A, False)
+        by_values = matmul(u * gs[3].to(A.dtype).unsqueeze(-2), vh)
+        ga = by_values if ga is None else ga + by_values
     return ga, gb
 
 
