@@ -16,16 +16,36 @@
 namespace rushlight::lapack {
 namespace {
 
-enum Routine { Getrf, Getrs, Potrf, Potri, Trsm, Geqrf, Orgqr, Ormqr, Syevd, Geev, Gesdd, Gels, Gelsy, Gelsd, Gelss, Sytrf, Hetrf,
-               Sytrs, Hetrs, kRoutines };
+enum Routine {
+  Getrf,
+  Getrs,
+  Potrf,
+  Potri,
+  Trsm,
+  Geqrf,
+  Orgqr,
+  Ormqr,
+  Syevd,
+  Geev,
+  Gesdd,
+  Gels,
+  Gelsy,
+  Gelsd,
+  Gelss,
+  Sytrf,
+  Hetrf,
+  Sytrs,
+  Hetrs,
+  kRoutines
+};
 struct Name {
   const char *real, *complex;
 };
-constexpr Name kNames[kRoutines] = {
-    {"getrf", "getrf"}, {"getrs", "getrs"}, {"potrf", "potrf"}, {"potri", "potri"}, {"trsm", "trsm"},   {"geqrf", "geqrf"},
-    {"orgqr", "ungqr"}, {"ormqr", "unmqr"}, {"syevd", "heevd"}, {"geev", "geev"},   {"gesdd", "gesdd"}, {"gels", "gels"},
-    {"gelsy", "gelsy"}, {"gelsd", "gelsd"}, {"gelss", "gelss"}, {"sytrf", "sytrf"}, {"sytrf", "hetrf"}, {"sytrs", "sytrs"},
-    {"sytrs", "hetrs"}};
+constexpr Name kNames[kRoutines] = {{"getrf", "getrf"}, {"getrs", "getrs"}, {"potrf", "potrf"}, {"potri", "potri"},
+                                    {"trsm", "trsm"},   {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"ormqr", "unmqr"},
+                                    {"syevd", "heevd"}, {"geev", "geev"},   {"gesdd", "gesdd"}, {"gels", "gels"},
+                                    {"gelsy", "gelsy"}, {"gelsd", "gelsd"}, {"gelss", "gelss"}, {"sytrf", "sytrf"},
+                                    {"sytrf", "hetrf"}, {"sytrs", "sytrs"}, {"sytrs", "hetrs"}};
 
 // The routines of all four types, or none of them.
 struct Library {
@@ -72,7 +92,8 @@ constexpr size_t kText = 1;
 // Memory for the work of a routine.
 template <class T>
 struct Work {
-  explicit Work(ptrdiff_t n) : n_(static_cast<size_t>(std::max<ptrdiff_t>(n, 1)) * sizeof(T)), p(static_cast<T*>(memory::take(n_))) {}
+  explicit Work(ptrdiff_t n)
+      : n_(static_cast<size_t>(std::max<ptrdiff_t>(n, 1)) * sizeof(T)), p(static_cast<T*>(memory::take(n_))) {}
   ~Work() {
     if (p) memory::give(p, n_);
   }
@@ -225,8 +246,8 @@ bool solve_triangle(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t k, cons
     const T* at = static_cast<const T*>(a);
     T* to = static_cast<T*>(b);
     for (ptrdiff_t i = 0; i < count; i++, at += a_step, to += m * k)
-      call<T>(Trsm, &side, &part, &triangle.how, &diagonal, &rows, &columns, &one, at, &a_leading, to, &leading, kText, kText, kText,
-              kText);
+      call<T>(Trsm, &side, &part, &triangle.how, &diagonal, &rows, &columns, &one, at, &a_leading, to, &leading, kText, kText,
+              kText, kText);
     return true;
   });
 }
@@ -255,12 +276,14 @@ bool qr_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void*
 
 bool cholesky_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, bool upper, void* b) {
   if (in_lanes(dtype, count, n, n)) {
-    small().triangle(dtype, count, n, k, a, {n * n, upper ? n : 1, upper ? 1 : n}, {false, false, Again::Cholesky}, b, {n * k, 1, n});
+    small().triangle(dtype, count, n, k, a, {n * n, upper ? n : 1, upper ? 1 : n}, {false, false, Again::Cholesky}, b,
+                     {n * k, 1, n});
     return true;
   }
   const char adjoint = dtype == DType::F32 || dtype == DType::F64 ? 'T' : 'C';
   const Triangle first{upper, upper ? adjoint : 'N', false}, second{upper, upper ? 'N' : adjoint, false};
-  return solve_triangle(dtype, count, n, k, a, n * n, first, true, b) && solve_triangle(dtype, count, n, k, a, n * n, second, true, b);
+  return solve_triangle(dtype, count, n, k, a, n * n, first, true, b) &&
+         solve_triangle(dtype, count, n, k, a, n * n, second, true, b);
 }
 
 bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau) {
@@ -379,8 +402,8 @@ bool eig(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, void* values, void*
     const auto run = [&](T* work, const int* n_work) {
       T unused;
       if constexpr (kComplex<T>)
-        call<T>(Geev, &none, &job, &size, at, &leading, to, &unused, &one, vectors ? columns : &unused, &leading, work, n_work, reals.p,
-                &info, kText, kText);
+        call<T>(Geev, &none, &job, &size, at, &leading, to, &unused, &one, vectors ? columns : &unused, &leading, work, n_work,
+                reals.p, &info, kText, kText);
       else
         call<T>(Geev, &none, &job, &size, at, &leading, reals.p, reals.p + n, &unused, &one, found.p, &leading, work, n_work, &info,
                 kText, kText);
@@ -430,7 +453,8 @@ bool svd_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void
     const auto run = [&](T* work, const int* n_work) {
       T *l = u ? left : unused, *r = u ? right : unused;
       if constexpr (kComplex<T>)
-        call<T>(Gesdd, &job, &rows, &columns, at, &leading, to, l, &leading, r, &v_leading, work, n_work, reals.p, ints.p, &info, kText);
+        call<T>(Gesdd, &job, &rows, &columns, at, &leading, to, l, &leading, r, &v_leading, work, n_work, reals.p, ints.p, &info,
+                kText);
       else call<T>(Gesdd, &job, &rows, &columns, at, &leading, to, l, &leading, r, &v_leading, work, n_work, ints.p, &info, kText);
     };
     T wanted = 0;
@@ -483,13 +507,15 @@ bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t
     std::fill_n(pivots.p, n, 0);
     const auto run = [&](T* work, const int* n_work, R* reals, int* ints) {
       const auto ranked = [&](Routine routine, auto... more) {
-        call<T>(routine, &rows, &columns, &right, at, &leading, to, &b_leading, values, &bound, &found, work, n_work, more..., &info);
+        call<T>(routine, &rows, &columns, &right, at, &leading, to, &b_leading, values, &bound, &found, work, n_work, more...,
+                &info);
       };
       if (driver == 0) {
         call<T>(Gels, &plain, &rows, &columns, &right, at, &leading, to, &b_leading, work, n_work, &info, kText);
       } else if (driver == 'y') {
         if constexpr (kComplex<T>)
-          call<T>(Gelsy, &rows, &columns, &right, at, &leading, to, &b_leading, pivots.p, &bound, &found, work, n_work, reals, &info);
+          call<T>(Gelsy, &rows, &columns, &right, at, &leading, to, &b_leading, pivots.p, &bound, &found, work, n_work, reals,
+                  &info);
         else call<T>(Gelsy, &rows, &columns, &right, at, &leading, to, &b_leading, pivots.p, &bound, &found, work, n_work, &info);
       } else if (driver == 'd') {
         if constexpr (kComplex<T>) ranked(Gelsd, reals, ints);

@@ -17,7 +17,7 @@ namespace rushlight {
 namespace {
 
 constexpr double kParallelWork = 1 << 18;  // operations that are worth a thread
-constexpr double kReleaseWork = 1 << 16;   // and from which other Python threads may run
+constexpr double kReleaseWork = 1 << 16;  // and from which other Python threads may run
 
 bool is_matrix_type(DType t) { return t == DType::F32 || t == DType::F64 || t == DType::C64 || t == DType::C128; }
 DType real_of(DType t) { return t == DType::C64 ? DType::F32 : t == DType::C128 ? DType::F64 : t; }
@@ -144,9 +144,8 @@ void load(const Matrices& g, const char* from, char* to, ptrdiff_t leading = 0) 
   const bool dense = g.column == item_size(g.dtype) && g.row == g.columns * g.column;
   if ((g.dtype == DType::F32 || g.dtype == DType::F64) && dense && leading == g.rows && g.rows >= 16 && g.columns >= 16)
     return dense_kernels().transpose(g.dtype, from, g.rows, g.columns, to);
-  with_type(g.dtype, [&]<class T>(T) {
-    copy_columns(from, g.row, g.column, g.rows, g.columns, reinterpret_cast<T*>(to), leading);
-  });
+  with_type(g.dtype,
+            [&]<class T>(T) { copy_columns(from, g.row, g.column, g.rows, g.columns, reinterpret_cast<T*>(to), leading); });
 }
 bool all_finite(DType dtype, const char* data, ptrdiff_t n) {
   const bool wide = dtype == DType::F64 || dtype == DType::C128;
@@ -195,7 +194,9 @@ double cube(ptrdiff_t m, ptrdiff_t n) {
   return a * a * b + 16;
 }
 bool release(const Lead& lead, double work) { return work * static_cast<double>(lead.count) > kReleaseWork; }
-bool no_zero(const int* info, ptrdiff_t n) { return std::all_of(info, info + n, [](int i) { return i == 0; }); }
+bool no_zero(const int* info, ptrdiff_t n) {
+  return std::all_of(info, info + n, [](int i) { return i == 0; });
+}
 
 // ---- LU
 
@@ -335,8 +336,7 @@ struct Equation {
 };
 bool read_equation(const TensorInfo& a, const TensorInfo& b, bool left, bool vectors, Equation& e) {
   if (!is_matrix_type(a.dtype) || b.dtype != a.dtype || a.ndim < 2 || b.ndim < 1) return false;
-  if (vectors)
-    e.vector = b.ndim == 1 || (b.ndim == a.ndim - 1 && same_sizes(b.ndim, b.shape, a.shape));
+  if (vectors) e.vector = b.ndim == 1 || (b.ndim == a.ndim - 1 && same_sizes(b.ndim, b.shape, a.shape));
   if (e.vector ? !left : b.ndim < 2) return false;
   e.a = operand(a, 2);
   e.b = operand(b, e.vector ? 1 : 2);
@@ -372,13 +372,15 @@ Ref solved(const TensorInfo& a, const TensorInfo& b, bool left, Ref* info) {
   if (!has_memory(out) || !as_tensor(out)->numel()) return out;
   char* to = data_of(out);
   const ptrdiff_t item = item_size(a.dtype);
-  const ptrdiff_t group = std::min<ptrdiff_t>(lapack::matrices_at_once(a.dtype, n, std::max<ptrdiff_t>(n, std::min<ptrdiff_t>(k, n))), e.lead.count);
+  const ptrdiff_t group = std::min<ptrdiff_t>(
+      lapack::matrices_at_once(a.dtype, n, std::max<ptrdiff_t>(n, std::min<ptrdiff_t>(k, n))), e.lead.count);
   const double work = cube(n, n) + static_cast<double>(n) * n * k;
   bool fine;
   {
     const Unlocked unlocked(release(e.lead, work), e.a.owner, e.b.owner, out);
     fine = in_groups(e.lead.count, group, work, [&](ptrdiff_t i, ptrdiff_t count) {
-      const double sizes = static_cast<double>(count) * ((static_cast<double>(n) + (left ? 0 : k)) * n * item + (n + 1) * sizeof(int));
+      const double sizes = static_cast<double>(count) *
+                           ((static_cast<double>(n) + (left ? 0 : k)) * n * item + (n + 1) * sizeof(int));
       const Workspace room(sizes + 64);
       if (!room.p) return false;
       char* factors = room.p;
@@ -549,7 +551,8 @@ Ref lu_solve(const TensorInfo& lu, const TensorInfo& pivots, const TensorInfo& b
     const Unlocked unlocked(release(lead, work), e.a.owner, e.b.owner, p.owner, out);
     const ptrdiff_t group = std::min<ptrdiff_t>(lapack::matrices_at_once(lu.dtype, n, n), lead.count);
     fine = in_groups(lead.count, group, work, [&](ptrdiff_t i, ptrdiff_t count) {
-      const Workspace room(static_cast<double>(count) * (static_cast<double>(n) * (n + (left ? 0 : m)) * item + n * sizeof(int)) + 64);
+      const Workspace room(static_cast<double>(count) * (static_cast<double>(n) * (n + (left ? 0 : m)) * item + n * sizeof(int)) +
+                           64);
       if (!room.p) return false;
       char* right = left ? to + i * m * k * item : room.p + count * n * n * item;
       int* exchanged = reinterpret_cast<int*>(room.p + count * n * (n + (left ? 0 : m)) * item);
@@ -565,10 +568,11 @@ Ref lu_solve(const TensorInfo& lu, const TensorInfo& pivots, const TensorInfo& b
       // X @ A.H = B is conj(A) @ X.T = B.T: conjugated on both sides.
       const bool both = conjugate && adjoint && !left;
       const auto conjugated = [&](char* x) {
-        if (both) with_type(lu.dtype, [&]<class T>(T) {
-          if constexpr (!std::is_floating_point_v<T>)
-            for (T *at = reinterpret_cast<T*>(x), *end = at + count * n * columns; at < end; at++) *at = std::conj(*at);
-        });
+        if (both)
+          with_type(lu.dtype, [&]<class T>(T) {
+            if constexpr (!std::is_floating_point_v<T>)
+              for (T *at = reinterpret_cast<T*>(x), *end = at + count * n * columns; at < end; at++) *at = std::conj(*at);
+          });
       };
       conjugated(right);
       const char how = left == adjoint ? (left && conjugate ? 'C' : 'T') : 'N';
@@ -633,7 +637,8 @@ Ref factored_cholesky(const TensorInfo& a, bool upper, Ref* info) {
           const T* x = reinterpret_cast<const T*>(to + k * step);
           for (ptrdiff_t d = 0; d < n && !failed[k]; d++) {
             const auto pivot = std::real(x[d * n + d]);
-            if (std::isnan(pivot) || (std::isinf(pivot) && d + 1 < n)) failed[k] = static_cast<int>(std::isnan(pivot) ? d + 1 : d + 2);
+            if (std::isnan(pivot) || (std::isinf(pivot) && d + 1 < n))
+              failed[k] = static_cast<int>(std::isnan(pivot) ? d + 1 : d + 2);
           }
         });
         if (!failed[k]) continue;
@@ -745,7 +750,6 @@ Pair geqrf(const TensorInfo& a) {
   }
   return fine ? Pair(tuple_of(out, tau)) : Pair();
 }
-
 
 enum class Mode : uint8_t { Reduced, Complete, OnlyR };
 struct QrMode {
@@ -938,7 +942,8 @@ Ref singular(const TensorInfo& a, bool full, Ref* u, Ref* vh) {
   const double work = 20 * cube(m, n);
   bool fine;
   {
-    const Unlocked unlocked(release(one.lead, work), one.a.owner, values, u ? as_tensor(*u) : nullptr, u ? as_tensor(*vh) : nullptr);
+    const Unlocked unlocked(release(one.lead, work), one.a.owner, values, u ? as_tensor(*u) : nullptr,
+                            u ? as_tensor(*vh) : nullptr);
     fine = in_groups(one.lead.count, lapack::matrices_at_once(a.dtype, m, n), work, [&](ptrdiff_t i, ptrdiff_t count) {
       const Workspace room(static_cast<double>(count) * static_cast<double>(step));
       if (!room.p) return false;
@@ -1009,8 +1014,8 @@ Result<"tuple[Tensor, Tensor, Tensor, Tensor]"> lstsq(const TensorInfo& a, const
       load(x, x.at(lead, i), room.p);
       load(y, y.at(lead, i), right, most);
       if (!all_finite(a.dtype, room.p, m * n + most * k)) return false;
-      if (!lapack::least_squares(a.dtype, which, m, n, k, room.p, right, bound, valued ? to_values + i * least * real_item : nullptr,
-                                 which ? to_ranks + i : nullptr))
+      if (!lapack::least_squares(a.dtype, which, m, n, k, room.p, right, bound,
+                                 valued ? to_values + i * least * real_item : nullptr, which ? to_ranks + i : nullptr))
         return false;
       for (ptrdiff_t j = 0; j < k; j++) std::copy_n(right + j * most * item, n * item, to + (i * k + j) * n * item);
       if (!sums) return true;

@@ -419,7 +419,8 @@ template <class T>
 RUSHLIGHT_INLINE void sorted(int n, const T* values, bool falling, int* order) {
   for (int i = 0; i < n; i++) {
     int at = i;
-    for (; at > 0 && (falling ? values[order[at - 1]] < values[i] : values[order[at - 1]] > values[i]); at--) order[at] = order[at - 1];
+    for (; at > 0 && (falling ? values[order[at - 1]] < values[i] : values[order[at - 1]] > values[i]); at--)
+      order[at] = order[at - 1];
     order[at] = i;
   }
 }
@@ -528,8 +529,8 @@ void small_svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, 
 }  // namespace
 
 void fill_small(DenseKernels& table) {
-  static constexpr SmallKernels kernels{small_lu,          small_solve, small_cholesky, small_triangle,
-                                       small_qr, small_reflections, small_eigh,  small_svd};
+  static constexpr SmallKernels kernels{small_lu, small_solve,       small_cholesky, small_triangle,
+                                        small_qr, small_reflections, small_eigh,     small_svd};
   table.small = &kernels;
 }
 

@@ -294,13 +294,9 @@ _old_svd_result = named("svd", "U", "S", "V")
 
 
 def _svd(a: Array, full_matrices: bool) -> Any:
-    check_matrices("svd", a)
-    return svd_factors(a, full_matrices)
-
-
-def svd_factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """The singular value decomposition of finite matrices; nan for those with an infinity, on some
     of which LAPACK never ends, and torch's error for nan."""
+    check_matrices("svd", a)
     infinite: Array = np.asarray(np.isinf(a).any((-2, -1)))
     if np.isnan(a).any():
         where, _ = first_bad(a, lambda m: bool(np.isnan(m).any()))
@@ -312,11 +308,11 @@ def svd_factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) 
         a = np.where(infinite[..., None, None], a.dtype.type(0), a)
     try:
         f: Any = np.linalg.svd
-        parts = f(a, full_matrices=full_matrices, compute_uv=compute_uv)
+        parts = f(a, full_matrices)
     except np.linalg.LinAlgError:
         raise no_convergence("svd", a, np.linalg.svd) from None
     if infinite.any():
-        for part in parts if compute_uv else (parts,):
+        for part in parts:
             part[infinite] = np.nan
     return parts
 
@@ -502,8 +498,9 @@ def lu_vjp(g: Tensor, out: Tensor, P: Tensor) -> Tensor:
     """From the gradient of L and U in one matrix, `out`; P as a matrix of the same type."""
     m, n = out.shape[-2:]
     k = min(m, n)
-    head = out.narrow(-2, 0, k).narrow(-1, 0, k)
-    g_head = g.narrow(-2, 0, k).narrow(-1, 0, k)
+    head, g_head = out, g
+    if m != n:
+        head, g_head = (t.narrow(-2, 0, k).narrow(-1, 0, k) for t in (out, g))
     gl, gu = g_head.tril(-1), g_head.triu()
     rest = None
     if m < n:  # further columns: L @ U_rest

@@ -514,15 +514,6 @@ def _best_order(sizes: list[int]) -> Array:
     return split
 
 
-def _best_of_three(sizes: list[int]) -> Any:
-    """The same for at most three matrices."""
-    if len(sizes) < 4:
-        return {(0, 1): 0}
-    a, b, c, d = sizes
-    first = a * c * (b + d) <= b * d * (a + c)
-    return {(0, 2): 1 if first else 0, (0, 1): 0, (1, 2): 1}
-
-
 @composite(
     where="linalg",
     out="multi_dot(): expected out tensor to have dtype {want.c_name} but got {got.c_name}",
@@ -535,23 +526,24 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     first, last = tensors[0], tensors[-1]
-    for i, t in enumerate(tensors):
-        ends = i in (0, len(tensors) - 1)
-        if not (t.ndim == 2 or (ends and t.ndim == 1)):
-            where = f"tensor {i} must be 2D" if not ends else f"tensor {i} must be 1D or 2D"
-            raise RuntimeError(f"multi_dot(): {where} but got {t.ndim}D")
     shapes = [tuple(t.shape) for t in tensors]
-    if first.ndim == 1:
+    for i, shape in enumerate(shapes):
+        ends = i in (0, len(tensors) - 1)
+        if len(shape) != 2 and not (ends and len(shape) == 1):
+            where = f"tensor {i} must be 2D" if not ends else f"tensor {i} must be 1D or 2D"
+            raise RuntimeError(f"multi_dot(): {where} but got {len(shape)}D")
+    if len(shapes[0]) == 1:
         tensors[0], shapes[0] = first.unsqueeze(0), (1, first.shape[0])
-    if last.ndim == 1:
+    if len(shapes[-1]) == 1:
         tensors[-1], shapes[-1] = last.unsqueeze(-1), (last.shape[0], 1)
+    dtype, device = first.dtype, first.device
     for i, t in enumerate(tensors[1:]):
-        if t.dtype is not first.dtype:
+        if t.dtype is not dtype:
             raise RuntimeError(
                 "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
                 f"{first.dtype.c_name} and tensor {i + 1} {t.dtype.c_name}"
             )
-        if t.device != first.device:
+        if t.device != device:
             raise RuntimeError(
                 "multi_dot(): all tensors must be on the same device but tensor 0 is on "
                 f"{first.device} and tensor {i + 1} on {t.device}"
@@ -562,16 +554,22 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
                 f"{listed(shapes[i + 1])} cannot be multiplied"
             )
     sizes = [s[0] for s in shapes] + [shapes[-1][1]]
-    split = _best_order(sizes) if len(tensors) > 3 else _best_of_three(sizes)
+    if len(tensors) == 3 and len(first.shape) == len(last.shape) == 2:
+        a, b, c = tensors
+        n, k, m, p = sizes
+        if n * m * (k + p) <= k * p * (n + m):
+            return viewed_product(mm(a, b), c)
+        return viewed_product(a, mm(b, c))
+    split = _best_order(sizes)
 
     def product(i: int, j: int) -> Tensor:
         if i == j:
             return tensors[i]
-        k = split[i, j]
+        k = int(split[i, j])
         return mm(product(i, k), product(k + 1, j))
 
     end = len(tensors) - 1
-    k = split[0, end]
+    k = int(split[0, end])
     result = viewed_product(product(0, k), product(k + 1, end))
     if last.ndim == 1:
         result = result.squeeze(-1)

@@ -24,7 +24,6 @@ from ..table.reference import alias
 from ..table.signature import Tensor
 from .products import matmul
 
-
 _kernels = _core.kernels
 
 
@@ -579,7 +578,7 @@ cholesky_inverse = general(
         "cholesky_inverse: Expected result to be safely castable from {want.scalar_name} dtype, "
         "but got result with dtype {got.scalar_name}",
     ),
-    samples=lambda make: [(regular(make).tril(),), (regular(make, 2).tril(),)],
+    samples=lambda make: [(cholesky(a),) for (a,) in positive_samples(make)],
     formula={"input": "−C · input, C = out · (g + gᵀ) · out"},
     autocast="float32 here",
     doc="The inverse of A, given its Cholesky factor.",
