@@ -17,7 +17,6 @@ from ._typed.matrix import matrix_exp as matrix_exp
 from ._typed.matrix import matrix_power as matrix_power
 from .ops.matrix.decompositions import eigvals as eigvals
 from .ops.matrix.decompositions import eigvalsh as eigvalsh
-from .ops.matrix.decompositions import lu_solve as lu_solve
 from .ops.matrix.decompositions import svdvals as svdvals
 from .ops.matrix.fused_products import multi_dot as multi_dot
 from .ops.matrix.fused_products import vecdot as vecdot
@@ -88,18 +87,23 @@ def lu(
 ) -> return_types.linalg_lu:
     """A = P @ L @ U."""
 
-def lu_factor(
-    A: Tensor, *, pivot: _bool = True, out: Sequence[Tensor] | None = None
-) -> return_types.linalg_lu_factor:
+def lu_factor(A: Tensor, *, pivot: _bool = True, out: Tensor | None = None) -> Tensor:
     """L and U in one matrix, and the row exchanged at each step, from 1."""
 
 def lu_factor_ex(
-    A: Tensor,
+    A: Tensor, *, pivot: _bool = True, check_errors: _bool = False, out: Tensor | None = None
+) -> Tensor: ...
+def lu_solve(
+    LU: Tensor,
+    pivots: Tensor,
+    B: Tensor,
     *,
-    pivot: _bool = True,
-    check_errors: _bool = False,
-    out: Sequence[Tensor] | None = None,
-) -> return_types.linalg_lu_factor_ex: ...
+    left: _bool = True,
+    adjoint: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The solution of A @ X = B, given the LU factors of A."""
+
 def matrix_norm(
     A: Tensor,
     ord: _Number | _str = "fro",

@@ -85,7 +85,7 @@ bool lead_of(Lead& lead, std::initializer_list<std::pair<const TensorInfo*, Oper
       const TensorInfo seen = info_of(g->owner);
       g->steps[d] = at < 0 || mine == 1 ? 0 : seen.strides[at];
     }
-    lead.count *= lead.shape[d] = size;
+    lead.count = times(lead.count, lead.shape[d] = size);
   }
   return true;
 }
@@ -527,7 +527,7 @@ Ref solve_triangular(const TensorInfo& a, const TensorInfo& b, bool upper, bool 
 
 // ---- reading LU's result
 
-// op(A) @ X = B or X @ op(A) = B of the factors of A.
+// op(A) @ X = B or X @ op(A) = B of the factors of A: the latter is op(A).T @ X.T = B.T, and X lies row by row.
 Ref lu_solve(const TensorInfo& lu, const TensorInfo& pivots, const TensorInfo& b, bool left, bool adjoint) {
   Equation e;
   if (!read_equation(lu, b, left, false, e) || pivots.dtype != DType::I32 || pivots.ndim != lu.ndim - 1 ||
@@ -537,25 +537,27 @@ Ref lu_solve(const TensorInfo& lu, const TensorInfo& pivots, const TensorInfo& b
   Lead lead;
   if (!lead_of(lead, {{&lu, &e.a}, {&b, &e.b}, {&pivots, &p}}, {2, 2, 1})) return {};
   const DeviceType device = device_of(lu, pivots, b);
-  Ref out = solution_ref(e, device);
-  if (!has_memory(out) || !as_tensor(out)->numel()) return out;
   const Py_ssize_t n = e.a.rows, m = e.b.rows, k = e.b.columns;
+  Py_ssize_t shape[kMaxDims + 2];
+  std::copy_n(lead.shape, lead.n, shape);
+  shape[lead.n] = m, shape[lead.n + 1] = k;
+  Ref out = left ? solution_ref(e, device) : new_ref(lu.dtype, lead.n + 2, shape, device);
+  if (!has_memory(out) || !as_tensor(out)->numel()) return out;
   const ptrdiff_t item = item_size(lu.dtype);
   const bool conjugate = is_complex(lu.dtype);
   char* to = data_of(out);
   const double work = static_cast<double>(n) * m * k * 2 + 16;
-  if (!left) turn(e.b);  // op(A).T @ X.T = B.T
+  if (!left) turn(e.b);
   const Py_ssize_t columns = left ? k : m;
   bool fine;
   {
     const Unlocked unlocked(release(lead, work), e.a.owner, e.b.owner, p.owner, out);
     const ptrdiff_t group = std::min<ptrdiff_t>(lapack::matrices_at_once(lu.dtype, n, n), lead.count);
     fine = in_groups(lead.count, group, work, [&](ptrdiff_t i, ptrdiff_t count) {
-      const Workspace room(static_cast<double>(count) * (static_cast<double>(n) * (n + (left ? 0 : m)) * item + n * sizeof(int)) +
-                           64);
+      const Workspace room(static_cast<double>(count) * n * (static_cast<double>(n) * item + sizeof(int)));
       if (!room.p) return false;
-      char* right = left ? to + i * m * k * item : room.p + count * n * n * item;
-      int* exchanged = reinterpret_cast<int*>(room.p + count * n * (n + (left ? 0 : m)) * item);
+      char* right = to + i * m * k * item;
+      int* exchanged = reinterpret_cast<int*>(room.p + count * n * n * item);
       for (ptrdiff_t j = 0; j < count; j++) {
         load(e.a, e.a.at(lead, i + j), room.p + j * n * n * item);
         load(e.b, e.b.at(lead, i + j), right + j * n * columns * item);
@@ -578,9 +580,6 @@ Ref lu_solve(const TensorInfo& lu, const TensorInfo& pivots, const TensorInfo& b
       const char how = left == adjoint ? (left && conjugate ? 'C' : 'T') : 'N';
       if (!lapack::lu_solve(lu.dtype, count, n, columns, room.p, exchanged, how, right)) return false;
       conjugated(right);
-      Matrices x = e.b;
-      x.rows = m, x.columns = n, x.row = n * item, x.column = item;
-      for (ptrdiff_t j = 0; j < count && !left; j++) load(x, right + j * n * m * item, to + (i + j) * m * k * item);
       return true;
     });
   }

@@ -24,7 +24,6 @@ from ..ops.matrix.norms import pdist as pdist
 from ..ops.matrix.products import ger as ger
 from ..ops.matrix.products import outer as outer
 from ..ops.matrix.removed import frobenius_norm as frobenius_norm
-from ..ops.matrix.solving import cholesky_inverse as cholesky_inverse
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 
@@ -94,6 +93,9 @@ def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
 
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """`linalg.cholesky` in torch's older form."""
+
+def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of A, given its Cholesky factor."""
 
 def cholesky_solve(
     input: Tensor, L: Tensor, upper: _bool = False, *, out: Tensor | None = None

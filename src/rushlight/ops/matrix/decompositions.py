@@ -590,10 +590,11 @@ def _lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) 
     check_lu_solve(LU, pivots, B, left)
     P = pivot_matrix(pivots, LU.shape[-1]).to(LU.dtype)
     if not left:
-        return _lu_solve(LU, pivots, B.mH, True, not adjoint).mH
+        return _lu_solve(LU, pivots, B.mH, True, not adjoint).mH.contiguous()
     if adjoint:
         half = solve_triangular(LU.mH, B, upper=False)
-        return matmul(P, solve_triangular(LU.mH, half, upper=True, unitriangular=True))
+        x = matmul(P, solve_triangular(LU.mH, half, upper=True, unitriangular=True))
+        return x.mT.contiguous().mT
     half = solve_triangular(LU, matmul(P.mT, B), upper=False, unitriangular=True)
     return solve_triangular(LU, half, upper=True)
 
@@ -639,7 +640,6 @@ lu_solve: Op = general(
     out="exact",
     said="linalg_lu_solve",
     samples=_lu_solve_samples,
-    keeps="columns: B",
     autocast="float32 here",
     doc="The solution of A @ X = B, given the LU factors of A.",
 )

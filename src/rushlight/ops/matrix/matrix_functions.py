@@ -78,7 +78,7 @@ def _above(s: Tensor, shape: Sequence[int], atol: Any, rtol: Any) -> Tensor:
     largest = size.amax(-1, True)
     usual = max(shape[-2:]) * float(np.finfo(s._form.dtype).eps)
     if isinstance(atol, Tensor):
-        absolute = atol.unsqueeze(-1)
+        absolute: Any = atol.unsqueeze(-1)
         default: Any = where(absolute > 0, 0.0, usual)
     else:
         absolute = 0.0 if atol is None else float(atol)
@@ -244,6 +244,7 @@ _least_squares_op = general(
         (make(2, 3), make(2, 2), None, "gelsy"),
         (make(2, 3, 3), make(2, 3, 1), None, "gels"),
     ],
+    keeps="columns: A",
     doc="The solution of least squares, and the sums of squares that remain.",
 )
 
