@@ -76,9 +76,9 @@ def _solved(
     return True
 
 
-def _spread(b: Tensor, lead: Ints, make: Any = by_columns) -> Tensor | None:
+def _spread(b: Tensor, lead: Ints) -> Tensor | None:
     """The matrices b spread to a stack of these sizes, as new ones."""
-    x: Tensor = make((*lead, *b.shape[-2:]), b)
+    x = by_columns((*lead, *b.shape[-2:]), b)
     return x if part(b, x, SAME, SAME, SAME) else None
 
 
