@@ -88,6 +88,10 @@ bool lead_of(Lead& lead, std::initializer_list<std::pair<const TensorInfo*, Oper
   }
   return true;
 }
+void turn(Matrices& g) {
+  std::swap(g.rows, g.columns);
+  std::swap(g.row, g.column);
+}
 struct One {
   Lead lead;
   Operand a;
@@ -239,28 +243,35 @@ Pair lu_factor_regular(const TensorInfo& a, bool pivot) {
   return pivot && factor(a, f, one) && regular(f) ? Pair(tuple_of(f.lu, f.pivots)) : Pair();
 }
 
-// L and U from one matrix.
+// L and U from one matrix, row by row, as PyTorch has them: the columns of their transposes.
 Pair lu_unpack(const TensorInfo& a) {
   One one;
   if (!read_one(a, one, false)) return {};
   const Py_ssize_t m = one.a.rows, n = one.a.columns, k = std::min(m, n);
-  Ref lower = matrices_ref(a.dtype, one.lead, m, k, device_of(a)), upper = matrices_ref(a.dtype, one.lead, k, n, device_of(a));
+  Py_ssize_t shape[kMaxDims];
+  std::copy_n(a.shape, a.ndim, shape);
+  shape[a.ndim - 1] = k;
+  Ref lower = new_ref(a.dtype, a.ndim, shape, device_of(a));
+  shape[a.ndim - 2] = k, shape[a.ndim - 1] = n;
+  Ref upper = new_ref(a.dtype, a.ndim, shape, device_of(a));
   if (!has_memory(lower)) return tuple_of(lower, upper);
   char *l = data_of(lower), *u = data_of(upper);
   {
-    const Unlocked unlocked(release(one.lead, static_cast<double>(m) * n), one.a.owner, lower, upper);
+    const double work = static_cast<double>(m) * n;
+    const Unlocked unlocked(release(one.lead, work), one.a.owner, lower, upper);
     Matrices left = one.a, top = one.a;
     left.columns = k, top.rows = k;
+    turn(left), turn(top);
     const ptrdiff_t item = item_size(a.dtype);
-    in_groups(one.lead.count, 1, static_cast<double>(m) * n, [&](ptrdiff_t i, ptrdiff_t) {
+    in_groups(one.lead.count, 1, work, [&](ptrdiff_t i, ptrdiff_t) {
       const char* from = one.a.at(one.lead, i);
       char *to_l = l + i * m * k * item, *to_u = u + i * k * n * item;
       load(left, from, to_l);
       load(top, from, to_u);
-      clear_triangle(a.dtype, to_l, 1, m, k, false);
-      clear_triangle(a.dtype, to_u, 1, k, n, true);
+      clear_triangle(a.dtype, to_l, 1, k, m, true);
+      clear_triangle(a.dtype, to_u, 1, n, k, false);
       with_type(a.dtype, [&]<class T>(T) {
-        for (ptrdiff_t j = 0; j < k; j++) reinterpret_cast<T*>(to_l)[j * m + j] = 1;
+        for (ptrdiff_t j = 0; j < k; j++) reinterpret_cast<T*>(to_l)[j * k + j] = 1;
       });
       return true;
     });
@@ -347,10 +358,6 @@ bool read_equation(const TensorInfo& a, const TensorInfo& b, bool left, bool vec
 Ref solution_ref(const Equation& e, DeviceType device) {
   if (e.vector) return vectors_ref(e.b.dtype, e.lead, e.b.rows, device);
   return matrices_ref(e.b.dtype, e.lead, e.b.rows, e.b.columns, device);
-}
-void turn(Matrices& g) {
-  std::swap(g.rows, g.columns);
-  std::swap(g.row, g.column);
 }
 
 // The solution, and info; nothing where a matrix is singular. X @ A = B is A.T @ X.T = B.T.
