@@ -21,8 +21,7 @@ struct Reducer {
   void (*columns)(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t inner, void* out) = nullptr;
 };
 
-// The sizes up to which matrices are small: see DenseKernels::small_lu.
-constexpr ptrdiff_t kSmallMatrix = 16;
+struct SmallKernels;  // small.h
 
 // A matrix operand in elements: element (i, j) is data[i * row + j * column].
 struct MatrixView {
@@ -387,18 +386,8 @@ struct DenseKernels {
   void (*adam)(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq, ptrdiff_t n,
                double step, const AdamOptions& o);
 
-  // --- small.cpp --- stacks of matrices of F32 and F64 of at most kSmallMatrix rows and columns, column by column, one behind the
-  // other, as lapack.h has them; null where the compiler has no vectors. `done`: for each matrix, whether it was computed.
-  void (*small_lu)(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info);
-  void (*small_cholesky)(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info);
-  // b (n x k) = the solution of a @ x = b; the steps from matrix to matrix, row to row and column to column, in elements.
-  void (*small_triangle)(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, const ptrdiff_t (&a_steps)[3],
-                         bool upper, bool unit, void* b, const ptrdiff_t (&b_steps)[3]);
-  void (*small_qr)(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau, bool* done);
-  void (*small_reflections)(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, const void* tau);
-  void (*small_eigh)(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool vectors, void* values, bool* done);
-  // u and vh both null, or with min(m, n) columns (rows).
-  void (*small_svd)(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* u, void* s, void* vh, bool* done);
+  // --- small.cpp --- null where the compiler has no vectors
+  const SmallKernels* small;
 
   // --- fft.cpp --- the groups [begin, end) of a job's lines, each of as many as a register has lanes
   void (*fft)(const FftJob& job, ptrdiff_t begin, ptrdiff_t end, void* scratch);

@@ -10,22 +10,42 @@
 #include <type_traits>
 
 #include "kernels/blas.h"
-#include "kernels/dense.h"
+#include "kernels/small.h"
 #include "memory/allocator.h"
 
 namespace rushlight::lapack {
 namespace {
 
-enum Routine { Getrf, Getrs, Potrf, Potri, Trsm, Geqrf, Orgqr, Ormqr, Syevd, Geev, Gesdd, Gels, Gelsy, Gelsd, Gelss, Sytrf, Hetrf,
-               Sytrs, Hetrs, kRoutines };
+enum Routine {
+  Getrf,
+  Getrs,
+  Potrf,
+  Potri,
+  Trsm,
+  Geqrf,
+  Orgqr,
+  Ormqr,
+  Syevd,
+  Geev,
+  Gesdd,
+  Gels,
+  Gelsy,
+  Gelsd,
+  Gelss,
+  Sytrf,
+  Hetrf,
+  Sytrs,
+  Hetrs,
+  kRoutines
+};
 struct Name {
   const char *real, *complex;
 };
-constexpr Name kNames[kRoutines] = {
-    {"getrf", "getrf"}, {"getrs", "getrs"}, {"potrf", "potrf"}, {"potri", "potri"}, {"trsm", "trsm"},   {"geqrf", "geqrf"},
-    {"orgqr", "ungqr"}, {"ormqr", "unmqr"}, {"syevd", "heevd"}, {"geev", "geev"},   {"gesdd", "gesdd"}, {"gels", "gels"},
-    {"gelsy", "gelsy"}, {"gelsd", "gelsd"}, {"gelss", "gelss"}, {"sytrf", "sytrf"}, {"sytrf", "hetrf"}, {"sytrs", "sytrs"},
-    {"sytrs", "hetrs"}};
+constexpr Name kNames[kRoutines] = {{"getrf", "getrf"}, {"getrs", "getrs"}, {"potrf", "potrf"}, {"potri", "potri"},
+                                    {"trsm", "trsm"},   {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"ormqr", "unmqr"},
+                                    {"syevd", "heevd"}, {"geev", "geev"},   {"gesdd", "gesdd"}, {"gels", "gels"},
+                                    {"gelsy", "gelsy"}, {"gelsd", "gelsd"}, {"gelss", "gelss"}, {"sytrf", "sytrf"},
+                                    {"sytrf", "hetrf"}, {"sytrs", "sytrs"}, {"sytrs", "hetrs"}};
 
 // The routines of all four types, or none of them.
 struct Library {
@@ -72,7 +92,8 @@ constexpr size_t kText = 1;
 // Memory for the work of a routine.
 template <class T>
 struct Work {
-  explicit Work(ptrdiff_t n) : n_(static_cast<size_t>(std::max<ptrdiff_t>(n, 1)) * sizeof(T)), p(static_cast<T*>(memory::take(n_))) {}
+  explicit Work(ptrdiff_t n)
+      : n_(static_cast<size_t>(std::max<ptrdiff_t>(n, 1)) * sizeof(T)), p(static_cast<T*>(memory::take(n_))) {}
   ~Work() {
     if (p) memory::give(p, n_);
   }
@@ -103,13 +124,13 @@ auto typed(DType dtype, const F& f) {
   }
 }
 
-// Whether matrices go into the lanes of registers.
+const SmallKernels& small() { return *dense_kernels().small; }
+// Whether matrices may go into the lanes of registers; and whether they do: one takes as long as all lanes.
 bool is_small(DType dtype, ptrdiff_t m, ptrdiff_t n) {
-  return (dtype == DType::F32 || dtype == DType::F64) && std::max(m, n) <= kSmallMatrix && dense_kernels().small_lu;
+  return (dtype == DType::F32 || dtype == DType::F64) && std::max(m, n) <= kSmallMatrix && dense_kernels().small;
 }
-// The same of an iteration, which takes as long for one matrix as for all lanes.
-bool is_iterated(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n) {
-  return is_small(dtype, m, n) && (count >= 4 || std::max(m, n) <= 8);
+bool in_lanes(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n) {
+  return is_small(dtype, m, n) && (count >= 4 || std::max(m, n) <= 8 || !library());
 }
 // small(first, count, done) for at most kAtOnce matrices at a time, and each(i) for those that it left alone.
 constexpr ptrdiff_t kAtOnce = 32;
@@ -147,7 +168,7 @@ void exchange(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const int*
 ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_small(dtype, m, n) ? kAtOnce : 1; }
 
 bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info) {
-  if (is_small(dtype, m, n)) return dense_kernels().small_lu(dtype, count, m, n, a, pivots, info), true;
+  if (in_lanes(dtype, count, m, n)) return small().lu(dtype, count, m, n, a, pivots, info), true;
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(n), leading = std::max(rows, 1);
@@ -159,12 +180,10 @@ bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pi
 }
 
 bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, const int* pivots, char how, void* b) {
-  if (is_small(dtype, n, n)) {
+  if (in_lanes(dtype, count, n, n)) {
     const bool plain = how == 'N';
-    const ptrdiff_t a_steps[] = {n * n, plain ? 1 : n, plain ? n : 1}, b_steps[] = {n * k, 1, n};
     if (plain) exchange(dtype, count, n, k, pivots, true, b);
-    dense_kernels().small_triangle(dtype, count, n, k, a, a_steps, false, plain, b, b_steps);
-    dense_kernels().small_triangle(dtype, count, n, k, a, a_steps, true, !plain, b, b_steps);
+    small().triangle(dtype, count, n, k, a, {n * n, plain ? 1 : n, plain ? n : 1}, {false, plain, Again::Lu}, b, {n * k, 1, n});
     if (!plain) exchange(dtype, count, n, k, pivots, false, b);
     return true;
   }
@@ -180,8 +199,13 @@ bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void
   });
 }
 
+bool solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, void* a, int* pivots, int* info, void* b) {
+  if (in_lanes(dtype, count, n, n) && k <= kSmallMatrix) return small().solve(dtype, count, n, k, a, b, info), true;
+  return lu(dtype, count, n, n, a, pivots, info) && lu_solve(dtype, count, n, k, a, pivots, 'N', b);
+}
+
 bool cholesky(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info) {
-  if (is_small(dtype, n, n)) return dense_kernels().small_cholesky(dtype, count, n, a, upper, info), true;
+  if (in_lanes(dtype, count, n, n)) return small().cholesky(dtype, count, n, a, upper, info), true;
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int size = static_cast<int>(n), leading = std::max(size, 1);
@@ -206,11 +230,11 @@ bool cholesky_inverse(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool u
 bool solve_triangle(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t k, const void* a, ptrdiff_t a_step, Triangle triangle,
                     bool left, void* b) {
   const ptrdiff_t n = left ? m : k, other = left ? k : m;
-  if (is_small(dtype, n, n)) {
+  if (in_lanes(dtype, count, n, n)) {
     // x @ op(a) = b is op(a).T @ x.T = b.T.
     const bool turned = (triangle.how == 'N') != left;
-    const ptrdiff_t a_steps[] = {a_step, turned ? n : 1, turned ? 1 : n}, b_steps[] = {m * k, left ? 1 : m, left ? m : 1};
-    dense_kernels().small_triangle(dtype, count, n, other, a, a_steps, triangle.upper != turned, triangle.unit, b, b_steps);
+    small().triangle(dtype, count, n, other, a, {a_step, turned ? n : 1, turned ? 1 : n},
+                     {triangle.upper != turned, triangle.unit, Again::No}, b, {m * k, left ? 1 : m, left ? m : 1});
     return true;
   }
   if (!library()) return false;
@@ -222,8 +246,8 @@ bool solve_triangle(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t k, cons
     const T* at = static_cast<const T*>(a);
     T* to = static_cast<T*>(b);
     for (ptrdiff_t i = 0; i < count; i++, at += a_step, to += m * k)
-      call<T>(Trsm, &side, &part, &triangle.how, &diagonal, &rows, &columns, &one, at, &a_leading, to, &leading, kText, kText, kText,
-              kText);
+      call<T>(Trsm, &side, &part, &triangle.how, &diagonal, &rows, &columns, &one, at, &a_leading, to, &leading, kText, kText,
+              kText, kText);
     return true;
   });
 }
@@ -250,19 +274,31 @@ bool qr_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void*
 
 }  // namespace
 
+bool cholesky_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, bool upper, void* b) {
+  if (in_lanes(dtype, count, n, n)) {
+    small().triangle(dtype, count, n, k, a, {n * n, upper ? n : 1, upper ? 1 : n}, {false, false, Again::Cholesky}, b,
+                     {n * k, 1, n});
+    return true;
+  }
+  const char adjoint = dtype == DType::F32 || dtype == DType::F64 ? 'T' : 'C';
+  const Triangle first{upper, upper ? adjoint : 'N', false}, second{upper, upper ? 'N' : adjoint, false};
+  return solve_triangle(dtype, count, n, k, a, n * n, first, true, b) &&
+         solve_triangle(dtype, count, n, k, a, n * n, second, true, b);
+}
+
 bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau) {
   if (!is_small(dtype, m, n)) return qr_by_library(dtype, count, m, n, a, tau);
   const ptrdiff_t item = kItemSize[static_cast<int>(dtype)], step = m * n * item, tau_step = std::min(m, n) * item;
   return by_lanes(
       count,
       [&](ptrdiff_t i, ptrdiff_t some, bool* done) {
-        dense_kernels().small_qr(dtype, some, m, n, shifted(a, i * step), shifted(tau, i * tau_step), done);
+        small().qr(dtype, some, m, n, shifted(a, i * step), shifted(tau, i * tau_step), done);
       },
       [&](ptrdiff_t i) { return qr_by_library(dtype, 1, m, n, shifted(a, i * step), shifted(tau, i * tau_step)); });
 }
 
 bool reflect_identity(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, const void* tau) {
-  if (is_small(dtype, m, n)) return dense_kernels().small_reflections(dtype, count, m, n, k, a, tau), true;
+  if (is_small(dtype, m, n)) return small().reflections(dtype, count, m, n, k, a, tau), true;
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(n), reflections = static_cast<int>(k),
@@ -338,12 +374,12 @@ bool eigh_by_library(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool up
 }  // namespace
 
 bool eigh(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool vectors, void* values) {
-  if (!is_iterated(dtype, count, n, n)) return eigh_by_library(dtype, count, n, a, upper, vectors, values);
+  if (!in_lanes(dtype, count, n, n)) return eigh_by_library(dtype, count, n, a, upper, vectors, values);
   const ptrdiff_t item = kItemSize[static_cast<int>(dtype)];
   return by_lanes(
       count,
       [&](ptrdiff_t i, ptrdiff_t some, bool* done) {
-        dense_kernels().small_eigh(dtype, some, n, shifted(a, i * n * n * item), upper, vectors, shifted(values, i * n * item), done);
+        small().eigh(dtype, some, n, shifted(a, i * n * n * item), upper, vectors, shifted(values, i * n * item), done);
       },
       [&](ptrdiff_t i) {
         return eigh_by_library(dtype, 1, n, shifted(a, i * n * n * item), upper, vectors, shifted(values, i * n * item));
@@ -366,8 +402,8 @@ bool eig(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, void* values, void*
     const auto run = [&](T* work, const int* n_work) {
       T unused;
       if constexpr (kComplex<T>)
-        call<T>(Geev, &none, &job, &size, at, &leading, to, &unused, &one, vectors ? columns : &unused, &leading, work, n_work, reals.p,
-                &info, kText, kText);
+        call<T>(Geev, &none, &job, &size, at, &leading, to, &unused, &one, vectors ? columns : &unused, &leading, work, n_work,
+                reals.p, &info, kText, kText);
       else
         call<T>(Geev, &none, &job, &size, at, &leading, reals.p, reals.p + n, &unused, &one, found.p, &leading, work, n_work, &info,
                 kText, kText);
@@ -417,7 +453,8 @@ bool svd_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void
     const auto run = [&](T* work, const int* n_work) {
       T *l = u ? left : unused, *r = u ? right : unused;
       if constexpr (kComplex<T>)
-        call<T>(Gesdd, &job, &rows, &columns, at, &leading, to, l, &leading, r, &v_leading, work, n_work, reals.p, ints.p, &info, kText);
+        call<T>(Gesdd, &job, &rows, &columns, at, &leading, to, l, &leading, r, &v_leading, work, n_work, reals.p, ints.p, &info,
+                kText);
       else call<T>(Gesdd, &job, &rows, &columns, at, &leading, to, l, &leading, r, &v_leading, work, n_work, ints.p, &info, kText);
     };
     T wanted = 0;
@@ -437,7 +474,7 @@ bool svd_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void
 }  // namespace
 
 bool svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool full, void* u, void* s, void* vh) {
-  if (!is_iterated(dtype, count, m, n) || (u && full && m != n)) return svd_by_library(dtype, count, m, n, a, full, u, s, vh);
+  if (!in_lanes(dtype, count, m, n) || (u && full && m != n)) return svd_by_library(dtype, count, m, n, a, full, u, s, vh);
   const ptrdiff_t item = kItemSize[static_cast<int>(dtype)], k = std::min(m, n);
   const auto at = [&](ptrdiff_t i, auto f) {
     return f(shifted(a, i * m * n * item), shifted(u, i * m * k * item), shifted(s, i * k * item), shifted(vh, i * k * n * item));
@@ -445,7 +482,7 @@ bool svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool f
   return by_lanes(
       count,
       [&](ptrdiff_t i, ptrdiff_t some, bool* done) {
-        at(i, [&](void* x, void* l, void* v, void* r) { dense_kernels().small_svd(dtype, some, m, n, x, l, v, r, done); });
+        at(i, [&](void* x, void* l, void* v, void* r) { small().svd(dtype, some, m, n, x, l, v, r, done); });
       },
       [&](ptrdiff_t i) {
         return at(i, [&](void* x, void* l, void* v, void* r) { return svd_by_library(dtype, 1, m, n, x, false, l, v, r); });
@@ -470,13 +507,15 @@ bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t
     std::fill_n(pivots.p, n, 0);
     const auto run = [&](T* work, const int* n_work, R* reals, int* ints) {
       const auto ranked = [&](Routine routine, auto... more) {
-        call<T>(routine, &rows, &columns, &right, at, &leading, to, &b_leading, values, &bound, &found, work, n_work, more..., &info);
+        call<T>(routine, &rows, &columns, &right, at, &leading, to, &b_leading, values, &bound, &found, work, n_work, more...,
+                &info);
       };
       if (driver == 0) {
         call<T>(Gels, &plain, &rows, &columns, &right, at, &leading, to, &b_leading, work, n_work, &info, kText);
       } else if (driver == 'y') {
         if constexpr (kComplex<T>)
-          call<T>(Gelsy, &rows, &columns, &right, at, &leading, to, &b_leading, pivots.p, &bound, &found, work, n_work, reals, &info);
+          call<T>(Gelsy, &rows, &columns, &right, at, &leading, to, &b_leading, pivots.p, &bound, &found, work, n_work, reals,
+                  &info);
         else call<T>(Gelsy, &rows, &columns, &right, at, &leading, to, &b_leading, pivots.p, &bound, &found, work, n_work, &info);
       } else if (driver == 'd') {
         if constexpr (kComplex<T>) ranked(Gelsd, reals, ints);

@@ -21,6 +21,8 @@ ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n);
 bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info);
 // b (n x k) = the solution of op(a) @ x = b, from what lu gave; how: 'N', 'T' or 'C'.
 bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, const int* pivots, char how, void* b);
+// b = the solution of a @ x = b. a, pivots and info are as lu leaves them, or used up.
+bool solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, void* a, int* pivots, int* info, void* b);
 // The lower (upper) triangle becomes the factor, the other is left. info: 0, or the order of the first minor that is not positive.
 bool cholesky(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info);
 // The triangle of a factor becomes that of the inverse of the product.
@@ -35,6 +37,9 @@ struct Triangle {
 // b (m x k) = the solution of op(a) @ x = b, or of x @ op(a) = b where not `left`. a_step: elements between the matrices of a.
 bool solve_triangle(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t k, const void* a, ptrdiff_t a_step, Triangle triangle,
                     bool left, void* b);
+
+// b = the solution of a @ x = b of the factor of a.
+bool cholesky_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, bool upper, void* b);
 
 // R above, reflections below the diagonal, as geqrf has them; tau: min(m, n) for each matrix.
 bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau);

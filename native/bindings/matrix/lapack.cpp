@@ -16,7 +16,7 @@ namespace rushlight {
 namespace {
 
 constexpr double kParallelWork = 1 << 18;  // operations that are worth a thread
-constexpr double kReleaseWork = 1 << 16;   // and from which other Python threads may run
+constexpr double kReleaseWork = 1 << 16;  // and from which other Python threads may run
 
 bool is_matrix_type(DType t) { return t == DType::F32 || t == DType::F64 || t == DType::C64 || t == DType::C128; }
 DType real_of(DType t) { return t == DType::C64 ? DType::F32 : t == DType::C128 ? DType::F64 : t; }
@@ -84,9 +84,13 @@ bool lead_of(Lead& lead, std::initializer_list<std::pair<const TensorInfo*, Oper
       const TensorInfo seen = info_of(g->owner);
       g->steps[d] = at < 0 || mine == 1 ? 0 : seen.strides[at];
     }
-    lead.count *= lead.shape[d] = size;
+    lead.count = times(lead.count, lead.shape[d] = size);
   }
   return true;
+}
+void turn(Matrices& g) {
+  std::swap(g.rows, g.columns);
+  std::swap(g.row, g.column);
 }
 struct One {
   Lead lead;
@@ -143,9 +147,8 @@ void load(const Matrices& g, const char* from, char* to, ptrdiff_t leading = 0) 
   const bool dense = g.column == item_size(g.dtype) && g.row == g.columns * g.column;
   if ((g.dtype == DType::F32 || g.dtype == DType::F64) && dense && leading == g.rows && g.rows >= 16 && g.columns >= 16)
     return dense_kernels().transpose(g.dtype, from, g.rows, g.columns, to);
-  with_type(g.dtype, [&]<class T>(T) {
-    copy_columns(from, g.row, g.column, g.rows, g.columns, reinterpret_cast<T*>(to), leading);
-  });
+  with_type(g.dtype,
+            [&]<class T>(T) { copy_columns(from, g.row, g.column, g.rows, g.columns, reinterpret_cast<T*>(to), leading); });
 }
 bool all_finite(DType dtype, const char* data, ptrdiff_t n) {
   const bool wide = dtype == DType::F64 || dtype == DType::C128;
@@ -194,7 +197,9 @@ double cube(ptrdiff_t m, ptrdiff_t n) {
   return a * a * b + 16;
 }
 bool release(const Lead& lead, double work) { return work * static_cast<double>(lead.count) > kReleaseWork; }
-bool no_zero(const int* info, ptrdiff_t n) { return std::all_of(info, info + n, [](int i) { return i == 0; }); }
+bool no_zero(const int* info, ptrdiff_t n) {
+  return std::all_of(info, info + n, [](int i) { return i == 0; });
+}
 
 // ---- LU
 
@@ -238,28 +243,35 @@ Pair lu_factor_regular(const TensorInfo& a, bool pivot) {
   return pivot && factor(a, f, one) && regular(f) ? Pair(tuple_of(f.lu, f.pivots)) : Pair();
 }
 
-// L and U from one matrix.
+// L and U from one matrix, row by row, as PyTorch has them: the columns of their transposes.
 Pair lu_unpack(const TensorInfo& a) {
   One one;
   if (!read_one(a, one, false)) return {};
   const Py_ssize_t m = one.a.rows, n = one.a.columns, k = std::min(m, n);
-  Ref lower = matrices_ref(a.dtype, one.lead, m, k, device_of(a)), upper = matrices_ref(a.dtype, one.lead, k, n, device_of(a));
+  Py_ssize_t shape[kMaxDims];
+  std::copy_n(a.shape, a.ndim, shape);
+  shape[a.ndim - 1] = k;
+  Ref lower = new_ref(a.dtype, a.ndim, shape, device_of(a));
+  shape[a.ndim - 2] = k, shape[a.ndim - 1] = n;
+  Ref upper = new_ref(a.dtype, a.ndim, shape, device_of(a));
   if (!has_memory(lower)) return tuple_of(lower, upper);
   char *l = data_of(lower), *u = data_of(upper);
   {
-    const Unlocked unlocked(release(one.lead, static_cast<double>(m) * n), one.a.owner, lower, upper);
+    const double work = static_cast<double>(m) * n;
+    const Unlocked unlocked(release(one.lead, work), one.a.owner, lower, upper);
     Matrices left = one.a, top = one.a;
     left.columns = k, top.rows = k;
+    turn(left), turn(top);
     const ptrdiff_t item = item_size(a.dtype);
-    in_groups(one.lead.count, 1, static_cast<double>(m) * n, [&](ptrdiff_t i, ptrdiff_t) {
+    in_groups(one.lead.count, 1, work, [&](ptrdiff_t i, ptrdiff_t) {
       const char* from = one.a.at(one.lead, i);
       char *to_l = l + i * m * k * item, *to_u = u + i * k * n * item;
       load(left, from, to_l);
       load(top, from, to_u);
-      clear_triangle(a.dtype, to_l, 1, m, k, false);
-      clear_triangle(a.dtype, to_u, 1, k, n, true);
+      clear_triangle(a.dtype, to_l, 1, k, m, true);
+      clear_triangle(a.dtype, to_u, 1, n, k, false);
       with_type(a.dtype, [&]<class T>(T) {
-        for (ptrdiff_t j = 0; j < k; j++) reinterpret_cast<T*>(to_l)[j * m + j] = 1;
+        for (ptrdiff_t j = 0; j < k; j++) reinterpret_cast<T*>(to_l)[j * k + j] = 1;
       });
       return true;
     });
@@ -334,8 +346,7 @@ struct Equation {
 };
 bool read_equation(const TensorInfo& a, const TensorInfo& b, bool left, bool vectors, Equation& e) {
   if (!is_matrix_type(a.dtype) || b.dtype != a.dtype || a.ndim < 2 || b.ndim < 1) return false;
-  if (vectors)
-    e.vector = b.ndim == 1 || (b.ndim == a.ndim - 1 && same_sizes(b.ndim, b.shape, a.shape));
+  if (vectors) e.vector = b.ndim == 1 || (b.ndim == a.ndim - 1 && same_sizes(b.ndim, b.shape, a.shape));
   if (e.vector ? !left : b.ndim < 2) return false;
   e.a = operand(a, 2);
   e.b = operand(b, e.vector ? 1 : 2);
@@ -347,10 +358,6 @@ bool read_equation(const TensorInfo& a, const TensorInfo& b, bool left, bool vec
 Ref solution_ref(const Equation& e, DeviceType device) {
   if (e.vector) return vectors_ref(e.b.dtype, e.lead, e.b.rows, device);
   return matrices_ref(e.b.dtype, e.lead, e.b.rows, e.b.columns, device);
-}
-void turn(Matrices& g) {
-  std::swap(g.rows, g.columns);
-  std::swap(g.row, g.column);
 }
 
 // The solution, and info; nothing where a matrix is singular. X @ A = B is A.T @ X.T = B.T.
@@ -371,13 +378,15 @@ Ref solved(const TensorInfo& a, const TensorInfo& b, bool left, Ref* info) {
   if (!has_memory(out) || !as_tensor(out)->numel()) return out;
   char* to = data_of(out);
   const ptrdiff_t item = item_size(a.dtype);
-  const ptrdiff_t group = std::min<ptrdiff_t>(lapack::matrices_at_once(a.dtype, n, std::max<ptrdiff_t>(n, std::min<ptrdiff_t>(k, n))), e.lead.count);
+  const ptrdiff_t group = std::min<ptrdiff_t>(
+      lapack::matrices_at_once(a.dtype, n, std::max<ptrdiff_t>(n, std::min<ptrdiff_t>(k, n))), e.lead.count);
   const double work = cube(n, n) + static_cast<double>(n) * n * k;
   bool fine;
   {
     const Unlocked unlocked(release(e.lead, work), e.a.owner, e.b.owner, out);
     fine = in_groups(e.lead.count, group, work, [&](ptrdiff_t i, ptrdiff_t count) {
-      const double sizes = static_cast<double>(count) * ((static_cast<double>(n) + (left ? 0 : k)) * n * item + (n + 1) * sizeof(int));
+      const double sizes = static_cast<double>(count) *
+                           ((static_cast<double>(n) + (left ? 0 : k)) * n * item + (n + 1) * sizeof(int));
       const Workspace room(sizes + 64);
       if (!room.p) return false;
       char* factors = room.p;
@@ -388,8 +397,7 @@ Ref solved(const TensorInfo& a, const TensorInfo& b, bool left, Ref* info) {
         load(e.a, e.a.at(e.lead, i + j), factors + j * n * n * item);
         load(e.b, e.b.at(e.lead, i + j), right + j * n * k * item);
       }
-      if (!lapack::lu(a.dtype, count, n, n, factors, pivots, failed) || !no_zero(failed, count)) return false;
-      if (!lapack::lu_solve(a.dtype, count, n, k, factors, pivots, 'N', right)) return false;
+      if (!lapack::solve(a.dtype, count, n, k, factors, pivots, failed, right) || !no_zero(failed, count)) return false;
       Matrices x = e.b;  // turned round: k columns of n
       x.rows = k, x.columns = n, x.row = n * item, x.column = item;
       for (ptrdiff_t j = 0; j < count && !left; j++) load(x, right + j * n * k * item, to + (i + j) * n * k * item);
@@ -425,8 +433,7 @@ Ref inverted(const TensorInfo& a, Ref* info) {
       int *pivots = reinterpret_cast<int*>(room.p + count * step), *failed = pivots + count * n;
       for (ptrdiff_t j = 0; j < count; j++) load(one.a, one.a.at(one.lead, i + j), room.p + j * step);
       fill_identity(a.dtype, count, n, to + i * step);
-      return lapack::lu(a.dtype, count, n, n, room.p, pivots, failed) && no_zero(failed, count) &&
-             lapack::lu_solve(a.dtype, count, n, n, room.p, pivots, 'N', to + i * step);
+      return lapack::solve(a.dtype, count, n, n, room.p, pivots, failed, to + i * step) && no_zero(failed, count);
     });
   }
   return fine ? std::move(out) : Ref();
@@ -469,7 +476,8 @@ bool determinants(const TensorInfo& a, Ref& det, Ref* logs) {
           if (logs) {
             const R size = std::abs(pivot);
             log += std::log(size);
-            if (size != 0) pivot /= size;
+            if constexpr (std::is_floating_point_v<T>) pivot = static_cast<T>((pivot > 0) - (pivot < 0));
+            else if (size != 0) pivot /= size;
           }
           product *= pivot;
         }
@@ -526,7 +534,7 @@ Ref solve_triangular(const TensorInfo& a, const TensorInfo& b, bool upper, bool 
 
 // ---- reading LU's result
 
-// op(A) @ X = B or X @ op(A) = B of the factors of A.
+// op(A) @ X = B or X @ op(A) = B of the factors of A: the latter is op(A).T @ X.T = B.T, and X lies row by row.
 Ref lu_solve(const TensorInfo& lu, const TensorInfo& pivots, const TensorInfo& b, bool left, bool adjoint) {
   Equation e;
   if (!read_equation(lu, b, left, false, e) || pivots.dtype != DType::I32 || pivots.ndim != lu.ndim - 1 ||
@@ -536,24 +544,27 @@ Ref lu_solve(const TensorInfo& lu, const TensorInfo& pivots, const TensorInfo& b
   Lead lead;
   if (!lead_of(lead, {{&lu, &e.a}, {&b, &e.b}, {&pivots, &p}}, {2, 2, 1})) return {};
   const DeviceType device = device_of(lu, pivots, b);
-  Ref out = solution_ref(e, device);
-  if (!has_memory(out) || !as_tensor(out)->numel()) return out;
   const Py_ssize_t n = e.a.rows, m = e.b.rows, k = e.b.columns;
+  Py_ssize_t shape[kMaxDims + 2];
+  std::copy_n(lead.shape, lead.n, shape);
+  shape[lead.n] = m, shape[lead.n + 1] = k;
+  Ref out = left ? solution_ref(e, device) : new_ref(lu.dtype, lead.n + 2, shape, device);
+  if (!has_memory(out) || !as_tensor(out)->numel()) return out;
   const ptrdiff_t item = item_size(lu.dtype);
   const bool conjugate = is_complex(lu.dtype);
   char* to = data_of(out);
   const double work = static_cast<double>(n) * m * k * 2 + 16;
-  if (!left) turn(e.b);  // op(A).T @ X.T = B.T
+  if (!left) turn(e.b);
   const Py_ssize_t columns = left ? k : m;
   bool fine;
   {
     const Unlocked unlocked(release(lead, work), e.a.owner, e.b.owner, p.owner, out);
     const ptrdiff_t group = std::min<ptrdiff_t>(lapack::matrices_at_once(lu.dtype, n, n), lead.count);
     fine = in_groups(lead.count, group, work, [&](ptrdiff_t i, ptrdiff_t count) {
-      const Workspace room(static_cast<double>(count) * (static_cast<double>(n) * (n + (left ? 0 : m)) * item + n * sizeof(int)) + 64);
+      const Workspace room(static_cast<double>(count) * n * (static_cast<double>(n) * item + sizeof(int)));
       if (!room.p) return false;
-      char* right = left ? to + i * m * k * item : room.p + count * n * n * item;
-      int* exchanged = reinterpret_cast<int*>(room.p + count * n * (n + (left ? 0 : m)) * item);
+      char* right = to + i * m * k * item;
+      int* exchanged = reinterpret_cast<int*>(room.p + count * n * n * item);
       for (ptrdiff_t j = 0; j < count; j++) {
         load(e.a, e.a.at(lead, i + j), room.p + j * n * n * item);
         load(e.b, e.b.at(lead, i + j), right + j * n * columns * item);
@@ -566,18 +577,16 @@ Ref lu_solve(const TensorInfo& lu, const TensorInfo& pivots, const TensorInfo& b
       // X @ A.H = B is conj(A) @ X.T = B.T: conjugated on both sides.
       const bool both = conjugate && adjoint && !left;
       const auto conjugated = [&](char* x) {
-        if (both) with_type(lu.dtype, [&]<class T>(T) {
-          if constexpr (!std::is_floating_point_v<T>)
-            for (T *at = reinterpret_cast<T*>(x), *end = at + count * n * columns; at < end; at++) *at = std::conj(*at);
-        });
+        if (both)
+          with_type(lu.dtype, [&]<class T>(T) {
+            if constexpr (!std::is_floating_point_v<T>)
+              for (T *at = reinterpret_cast<T*>(x), *end = at + count * n * columns; at < end; at++) *at = std::conj(*at);
+          });
       };
       conjugated(right);
       const char how = left == adjoint ? (left && conjugate ? 'C' : 'T') : 'N';
       if (!lapack::lu_solve(lu.dtype, count, n, columns, room.p, exchanged, how, right)) return false;
       conjugated(right);
-      Matrices x = e.b;
-      x.rows = m, x.columns = n, x.row = n * item, x.column = item;
-      for (ptrdiff_t j = 0; j < count && !left; j++) load(x, right + j * n * m * item, to + (i + j) * m * k * item);
       return true;
     });
   }
@@ -634,7 +643,8 @@ Ref factored_cholesky(const TensorInfo& a, bool upper, Ref* info) {
           const T* x = reinterpret_cast<const T*>(to + k * step);
           for (ptrdiff_t d = 0; d < n && !failed[k]; d++) {
             const auto pivot = std::real(x[d * n + d]);
-            if (std::isnan(pivot) || (std::isinf(pivot) && d + 1 < n)) failed[k] = static_cast<int>(std::isnan(pivot) ? d + 1 : d + 2);
+            if (std::isnan(pivot) || (std::isinf(pivot) && d + 1 < n))
+              failed[k] = static_cast<int>(std::isnan(pivot) ? d + 1 : d + 2);
           }
         });
         if (!failed[k]) continue;
@@ -665,7 +675,6 @@ Ref cholesky_solve(const TensorInfo& b, const TensorInfo& a, bool upper) {
   const Py_ssize_t n = e.a.rows, k = e.b.columns;
   const ptrdiff_t item = item_size(a.dtype);
   const double work = 2. * n * k * n + 16;
-  const char adjoint = is_complex(a.dtype) ? 'C' : 'T';
   bool fine;
   {
     const Unlocked unlocked(release(e.lead, work), e.a.owner, e.b.owner, out);
@@ -677,10 +686,7 @@ Ref cholesky_solve(const TensorInfo& b, const TensorInfo& a, bool upper) {
         load(e.a, e.a.at(e.lead, i + j), room.p + j * n * n * item);
         load(e.b, e.b.at(e.lead, i + j), to + (i + j) * n * k * item);
       }
-      char* x = to + i * n * k * item;
-      const lapack::Triangle first{upper, upper ? adjoint : 'N', false}, second{upper, upper ? 'N' : adjoint, false};
-      return lapack::solve_triangle(a.dtype, count, n, k, room.p, n * n, first, true, x) &&
-             lapack::solve_triangle(a.dtype, count, n, k, room.p, n * n, second, true, x);
+      return lapack::cholesky_solve(a.dtype, count, n, k, room.p, upper, to + i * n * k * item);
     });
   }
   return fine ? std::move(out) : Ref();
@@ -695,18 +701,15 @@ Ref cholesky_inverse(const TensorInfo& a, bool upper) {
   char* to = data_of(out);
   const ptrdiff_t step = n * n * item_size(a.dtype);
   const double work = cube(n, n);
-  if (is_complex(a.dtype) || n <= kSmallMatrix) {  // of complex factors LAPACK reads a real diagonal
-    const ptrdiff_t item = item_size(a.dtype);
-    const char adjoint = is_complex(a.dtype) ? 'C' : 'T';
-    const lapack::Triangle first{upper, upper ? adjoint : 'N', false}, second{upper, upper ? 'N' : adjoint, false};
+  constexpr Py_ssize_t kSolved = 300;  // up to here, measured, two solutions take less time than potri
+  if (is_complex(a.dtype) || n <= kSolved) {  // of complex factors LAPACK reads a real diagonal
     const Unlocked unlocked(release(one.lead, work), one.a.owner, out);
     const bool done = in_groups(one.lead.count, lapack::matrices_at_once(a.dtype, n, n), work, [&](ptrdiff_t i, ptrdiff_t count) {
       const Workspace room(static_cast<double>(count) * static_cast<double>(step));
       if (!room.p) return false;
       for (ptrdiff_t j = 0; j < count; j++) load(one.a, one.a.at(one.lead, i + j), room.p + j * step);
       fill_identity(a.dtype, count, n, to + i * step);
-      return lapack::solve_triangle(a.dtype, count, n, n, room.p, step / item, first, true, to + i * step) &&
-             lapack::solve_triangle(a.dtype, count, n, n, room.p, step / item, second, true, to + i * step);
+      return lapack::cholesky_solve(a.dtype, count, n, n, room.p, upper, to + i * step);
     });
     return done ? std::move(out) : Ref();
   }
@@ -754,7 +757,6 @@ Pair geqrf(const TensorInfo& a) {
   }
   return fine ? Pair(tuple_of(out, tau)) : Pair();
 }
-
 
 enum class Mode : uint8_t { Reduced, Complete, OnlyR };
 struct QrMode {
@@ -947,7 +949,8 @@ Ref singular(const TensorInfo& a, bool full, Ref* u, Ref* vh) {
   const double work = 20 * cube(m, n);
   bool fine;
   {
-    const Unlocked unlocked(release(one.lead, work), one.a.owner, values, u ? as_tensor(*u) : nullptr, u ? as_tensor(*vh) : nullptr);
+    const Unlocked unlocked(release(one.lead, work), one.a.owner, values, u ? as_tensor(*u) : nullptr,
+                            u ? as_tensor(*vh) : nullptr);
     fine = in_groups(one.lead.count, lapack::matrices_at_once(a.dtype, m, n), work, [&](ptrdiff_t i, ptrdiff_t count) {
       const Workspace room(static_cast<double>(count) * static_cast<double>(step));
       if (!room.p) return false;
@@ -1018,8 +1021,8 @@ Result<"tuple[Tensor, Tensor, Tensor, Tensor]"> lstsq(const TensorInfo& a, const
       load(x, x.at(lead, i), room.p);
       load(y, y.at(lead, i), right, most);
       if (!all_finite(a.dtype, room.p, m * n + most * k)) return false;
-      if (!lapack::least_squares(a.dtype, which, m, n, k, room.p, right, bound, valued ? to_values + i * least * real_item : nullptr,
-                                 which ? to_ranks + i : nullptr))
+      if (!lapack::least_squares(a.dtype, which, m, n, k, room.p, right, bound,
+                                 valued ? to_values + i * least * real_item : nullptr, which ? to_ranks + i : nullptr))
         return false;
       for (ptrdiff_t j = 0; j < k; j++) std::copy_n(right + j * most * item, n * item, to + (i * k + j) * n * item);
       if (!sums) return true;

@@ -368,11 +368,14 @@ Ref trace(const TensorInfo& a) {
   Ref out = new_ref(a.dtype, 0, nullptr, device_of(a));
   if (!has_memory(out)) return out;
   const Py_ssize_t n = std::min(a.shape[0], a.shape[1]), step = a.strides[0] + a.strides[1];
-  by_type(a.dtype, [&]<class T>(T* to) {
-    double sums[4] = {};
-    for (Py_ssize_t i = 0; i < n; i++) sums[i & 3] += static_cast<double>(*reinterpret_cast<const T*>(a.data + i * step));
-    *to = static_cast<T>(sums[0] + sums[1] + (sums[2] + sums[3]));
-  }, data_of(out));
+  by_type(
+      a.dtype,
+      [&]<class T>(T* to) {
+        double sums[4] = {};
+        for (Py_ssize_t i = 0; i < n; i++) sums[i & 3] += static_cast<double>(*reinterpret_cast<const T*>(a.data + i * step));
+        *to = static_cast<T>(sums[0] + sums[1] + (sums[2] + sums[3]));
+      },
+      data_of(out));
   return out;
 }
 

@@ -4,7 +4,10 @@
 //
 // What squares elements leaves matrices alone whose squares would leave the range, and those on which an iteration does not end:
 // `done` says which were computed.
+#include "kernels/small.h"
+
 #include "kernels/isa/dense_impl.h"
+#include "kernels/isa/matrix/tile.h"
 
 #ifdef RUSHLIGHT_VECTOR_EXTENSION
 #include <algorithm>
@@ -53,11 +56,11 @@ RUSHLIGHT_INLINE bool any(M mask) {
   return found;
 }
 
-// A matrix in each lane: element (i, j) at x[j * rows + i].
+// A matrix in each lane, and one more beside it where there is a right side: element (i, j) at x[j * rows + i].
 template <class T>
 struct Block {
   int rows, columns;
-  alignas(64) Lanes<T> x[kMost * kMost];
+  alignas(64) Lanes<T> x[2 * kMost * kMost];
   RUSHLIGHT_INLINE Lanes<T>& at(int i, int j) { return x[j * rows + i]; }
 };
 // Where matrices lie, in elements.
@@ -67,22 +70,60 @@ struct Places {
   ptrdiff_t step, row, column;
 };
 
+// Into the columns behind the `before` that are there.
 template <class T>
-RUSHLIGHT_INLINE void read(const Places<const T>& from, ptrdiff_t count, int rows, int columns, Block<T>& to) {
-  to.rows = rows, to.columns = columns;
-  T* x = reinterpret_cast<T*>(to.x);
+RUSHLIGHT_SHARED void read(const Places<T>& from, ptrdiff_t count, int rows, int columns, Block<T>& to, int before = 0) {
+  to.rows = rows, to.columns = before + columns;
+  T* x = reinterpret_cast<T*>(to.x + before * rows);
+  const int n = rows * columns;
+  int whole = 0;  // elements that squares of registers have moved
+#ifdef RUSHLIGHT_SHUFFLES
+  if (from.row == 1 && from.column == rows) {
+    Vec<T> square[kLanes<T>];
+    for (; whole + kLanes<T> <= n; whole += kLanes<T>) {
+      for (ptrdiff_t lane = 0; lane < kLanes<T>; lane++)
+        square[lane] = Vec<T>::load(from.data + smaller(lane, count - 1) * from.step + whole);
+      transpose_square(square);
+      for (int i = 0; i < kLanes<T>; i++) square[i].store(x + (whole + i) * kLanes<T>);
+    }
+    if (whole == n) return;
+  }
+#endif
   for (ptrdiff_t lane = 0; lane < kLanes<T>; lane++) {
     const T* source = from.data + smaller(lane, count - 1) * from.step;
+    if (whole) {
+      for (int e = whole; e < n; e++) x[e * kLanes<T> + lane] = source[e];
+      continue;
+    }
     for (int j = 0; j < columns; j++)
       for (int i = 0; i < rows; i++) x[(j * rows + i) * kLanes<T> + lane] = source[i * from.row + j * from.column];
   }
 }
+// Some columns of the matrix of a lane.
 template <class T>
-RUSHLIGHT_INLINE void write(const Block<T>& from, ptrdiff_t lane, const Places<T>& to) {
-  const T* x = reinterpret_cast<const T*>(from.x) + lane;
+RUSHLIGHT_INLINE void write(const Block<T>& from, ptrdiff_t lane, const Places<T>& to, int before = 0) {
+  const T* x = reinterpret_cast<const T*>(from.x + before * from.rows) + lane;
   T* target = to.data + lane * to.step;
-  for (int j = 0; j < from.columns; j++)
+  for (int j = 0; j < from.columns - before; j++)
     for (int i = 0; i < from.rows; i++) target[i * to.row + j * to.column] = x[(j * from.rows + i) * kLanes<T>];
+}
+template <class T>
+RUSHLIGHT_SHARED void write_all(const Block<T>& from, ptrdiff_t count, const Places<T>& to, int before = 0) {
+  ptrdiff_t lane = 0;
+#ifdef RUSHLIGHT_SHUFFLES
+  const int n = from.rows * (from.columns - before);
+  if (count == kLanes<T> && to.row == 1 && to.column == from.rows && n % kLanes<T> == 0) {
+    const T* x = reinterpret_cast<const T*>(from.x + before * from.rows);
+    Vec<T> square[kLanes<T>];
+    for (int e = 0; e < n; e += kLanes<T>) {
+      for (int i = 0; i < kLanes<T>; i++) square[i] = Vec<T>::load(x + (e + i) * kLanes<T>);
+      transpose_square(square);
+      for (int i = 0; i < kLanes<T>; i++) square[i].store(to.data + i * to.step + e);
+    }
+    return;
+  }
+#endif
+  for (; lane < count; lane++) write(from, lane, to, before);
 }
 // f(first, count) over groups of as many matrices as there are lanes.
 template <class T, class F>
@@ -90,21 +131,17 @@ RUSHLIGHT_INLINE void in_lanes(ptrdiff_t count, const F& f) {
   for (ptrdiff_t i = 0; i < count; i += kLanes<T>) f(i, smaller(kLanes<T>, count - i));
 }
 template <class T>
-Places<T> columns_at(void* data, ptrdiff_t first, ptrdiff_t rows, ptrdiff_t columns) {
-  return {static_cast<T*>(data) + first * rows * columns, rows * columns, 1, rows};
-}
-template <class T>
-Places<const T> reading(const Places<T>& p) {
-  return {p.data, p.step, p.row, p.column};
+RUSHLIGHT_INLINE Places<T> columns_at(const void* data, ptrdiff_t first, ptrdiff_t rows, ptrdiff_t columns) {
+  return {static_cast<T*>(const_cast<void*>(data)) + first * rows * columns, rows * columns, 1, rows};
 }
 
 // ---- LU and Cholesky
 
 template <class T>
-RUSHLIGHT_SHARED void lu_in_lanes(Block<T>& a, Lanes<T>* pivots, Lanes<T>& info) {
+RUSHLIGHT_SHARED void lu_in_lanes(Block<T>& a, int least, Lanes<T>* pivots, Lanes<T>& info) {
   const int m = a.rows, n = a.columns;
   info = all<T>(0);
-  for (int k = 0; k < std::min(m, n); k++) {
+  for (int k = 0; k < least; k++) {
     Lanes<T> best = size_of(a.at(k, k)), p = all<T>(static_cast<T>(k));
     for (int i = k + 1; i < m; i++) {
       const Lanes<T> x = size_of(a.at(i, k));
@@ -139,10 +176,10 @@ void small_lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, i
       Block<T> block;
       Lanes<T> p[kMost], failed;
       const Places<T> places = columns_at<T>(a, first, m, n);
-      read<T>(reading(places), lanes, static_cast<int>(m), static_cast<int>(n), block);
-      lu_in_lanes(block, p, failed);
+      read(places, lanes, static_cast<int>(m), static_cast<int>(n), block);
+      lu_in_lanes(block, static_cast<int>(least), p, failed);
+      write_all(block, lanes, places);
       for (ptrdiff_t lane = 0; lane < lanes; lane++) {
-        write(block, lane, places);
         info[first + lane] = static_cast<int>(failed[lane]);
         for (ptrdiff_t k = 0; k < least; k++) pivots[(first + lane) * least + k] = static_cast<int>(p[k][lane]) + 1;
       }
@@ -173,40 +210,62 @@ void small_cholesky(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upp
       Lanes<T> failed;
       Places<T> places = columns_at<T>(a, first, n, n);
       if (upper) std::swap(places.row, places.column);
-      read<T>(reading(places), lanes, static_cast<int>(n), static_cast<int>(n), block);
+      read(places, lanes, static_cast<int>(n), static_cast<int>(n), block);
       cholesky_in_lanes(block, failed);
-      for (ptrdiff_t lane = 0; lane < lanes; lane++) {
-        write(block, lane, places);
-        info[first + lane] = static_cast<int>(failed[lane]);
-      }
+      write_all(block, lanes, places);
+      for (ptrdiff_t lane = 0; lane < lanes; lane++) info[first + lane] = static_cast<int>(failed[lane]);
     });
   });
 }
 
+// The right side: the columns of b from `first` on.
 template <class T>
-RUSHLIGHT_SHARED void solve_in_lanes(Block<T>& a, bool upper, bool unit, Block<T>& b) {
+RUSHLIGHT_SHARED void solve_in_lanes(Block<T>& a, bool upper, bool unit, Block<T>& b, int first = 0) {
   const int n = a.rows;
   for (int s = 0; s < n; s++) {
     const int i = upper ? n - 1 - s : s;
-    for (int c = 0; c < b.columns; c++) {
+    for (int c = first; c < b.columns; c++) {
       Lanes<T> x = b.at(i, c);
       if (!unit) b.at(i, c) = x = x / a.at(i, i);
       for (int r = upper ? 0 : i + 1; r < (upper ? i : n); r++) b.at(r, c) = add<T>(-a.at(r, i), x, b.at(r, c));
     }
   }
 }
-void small_triangle(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, const ptrdiff_t (&a_steps)[3], bool upper,
-                    bool unit, void* b, const ptrdiff_t (&b_steps)[3]) {
+// Elimination takes the right side along: what remains is to solve with U.
+void small_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, void* b, int* info) {
   float_or_double(dtype, [&]<class T>() {
+    const int size = static_cast<int>(n);
     in_lanes<T>(count, [&](ptrdiff_t first, ptrdiff_t lanes) {
-      Block<T> triangle, right;
-      read<T>({static_cast<const T*>(a) + first * a_steps[0], a_steps[0], a_steps[1], a_steps[2]}, lanes, static_cast<int>(n),
-              static_cast<int>(n), triangle);
+      Block<T> block;
+      Lanes<T> p[kMost], failed;
+      const Places<T> right = columns_at<T>(b, first, n, k);
+      read(columns_at<T>(a, first, n, n), lanes, size, size, block);
+      read(right, lanes, size, static_cast<int>(k), block, size);
+      lu_in_lanes(block, size, p, failed);
+      solve_in_lanes(block, true, false, block, size);
+      write_all(block, lanes, right, size);
+      for (ptrdiff_t lane = 0; lane < lanes; lane++) info[first + lane] = static_cast<int>(failed[lane]);
+    });
+  });
+}
+void small_triangle(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, const SmallSteps& a_steps,
+                    SmallTriangle how, void* b, const SmallSteps& b_steps) {
+  float_or_double(dtype, [&]<class T>() {
+    const int size = static_cast<int>(n);
+    in_lanes<T>(count, [&](ptrdiff_t first, ptrdiff_t lanes) {
+      Block<T> triangle, turned, right;
+      const T* from = static_cast<const T*>(a) + first * a_steps.matrix;
+      read<T>({const_cast<T*>(from), a_steps.matrix, a_steps.row, a_steps.column}, lanes, size, size, triangle);
+      if (how.again == Again::Cholesky)
+        read<T>({const_cast<T*>(from), a_steps.matrix, a_steps.column, a_steps.row}, lanes, size, size, turned);
       for (ptrdiff_t c = 0; c < k; c += kMost) {
-        const Places<T> places{static_cast<T*>(b) + first * b_steps[0] + c * b_steps[2], b_steps[0], b_steps[1], b_steps[2]};
-        read<T>(reading(places), lanes, static_cast<int>(n), static_cast<int>(smaller(kMost, k - c)), right);
-        solve_in_lanes(triangle, upper, unit, right);
-        for (ptrdiff_t lane = 0; lane < lanes; lane++) write(right, lane, places);
+        const Places<T> places{static_cast<T*>(b) + first * b_steps.matrix + c * b_steps.column, b_steps.matrix, b_steps.row,
+                               b_steps.column};
+        read(places, lanes, size, static_cast<int>(smaller(kMost, k - c)), right);
+        solve_in_lanes(triangle, how.upper, how.unit, right);
+        if (how.again != Again::No)
+          solve_in_lanes(how.again == Again::Lu ? triangle : turned, !how.upper, how.unit != (how.again == Again::Lu), right);
+        write_all(right, lanes, places);
       }
     });
   });
@@ -256,7 +315,7 @@ void small_qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, v
       Block<T> block;
       Lanes<T> factors[kMost], bad;
       const Places<T> places = columns_at<T>(a, first, m, n);
-      read<T>(reading(places), lanes, static_cast<int>(m), static_cast<int>(n), block);
+      read(places, lanes, static_cast<int>(m), static_cast<int>(n), block);
       qr_in_lanes(block, factors, bad);
       for (ptrdiff_t lane = 0; lane < lanes; lane++) {
         if (!(done[first + lane] = bad[lane] == 0)) continue;
@@ -290,10 +349,10 @@ void small_reflections(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, p
     in_lanes<T>(count, [&](ptrdiff_t first, ptrdiff_t lanes) {
       Block<T> block, factors;
       const Places<T> places = columns_at<T>(a, first, m, n);
-      read<T>(reading(places), lanes, static_cast<int>(m), static_cast<int>(n), block);
-      read<T>({static_cast<const T*>(tau) + first * k, k, 1, k}, lanes, static_cast<int>(k), 1, factors);
+      read(places, lanes, static_cast<int>(m), static_cast<int>(n), block);
+      read(columns_at<T>(tau, first, k, 1), lanes, static_cast<int>(k), 1, factors);
       reflect_in_lanes(block, static_cast<int>(k), factors.x);
-      for (ptrdiff_t lane = 0; lane < lanes; lane++) write(block, lane, places);
+      write_all(block, lanes, places);
     });
   });
 }
@@ -360,7 +419,8 @@ template <class T>
 RUSHLIGHT_INLINE void sorted(int n, const T* values, bool falling, int* order) {
   for (int i = 0; i < n; i++) {
     int at = i;
-    for (; at > 0 && (falling ? values[order[at - 1]] < values[i] : values[order[at - 1]] > values[i]); at--) order[at] = order[at - 1];
+    for (; at > 0 && (falling ? values[order[at - 1]] < values[i] : values[order[at - 1]] > values[i]); at--)
+      order[at] = order[at - 1];
     order[at] = i;
   }
 }
@@ -379,7 +439,7 @@ void small_eigh(DType dtype, ptrdiff_t count, ptrdiff_t size, void* a, bool uppe
       Block<T> block, v;
       Lanes<T> bad;
       const Places<T> places = columns_at<T>(a, first, n, n);
-      read<T>(reading(places), lanes, n, n, block);
+      read(places, lanes, n, n, block);
       for (int j = 0; j < n; j++)
         for (int i = j + 1; i < n; i++) (upper ? block.at(i, j) : block.at(j, i)) = upper ? block.at(j, i) : block.at(i, j);
       identity(v, n);
@@ -444,7 +504,7 @@ void small_svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, 
       Lanes<T> values[kMost], bad;
       Places<T> from = columns_at<T>(a, first, m, n);
       if (wide) std::swap(from.row, from.column);
-      read<T>(reading(from), lanes, rows, k, w);
+      read(from, lanes, rows, k, w);
       identity(v, k);
       svd_in_lanes(w, u ? &v : nullptr, values, bad);
       for (ptrdiff_t lane = 0; lane < lanes; lane++) {
@@ -469,13 +529,9 @@ void small_svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, 
 }  // namespace
 
 void fill_small(DenseKernels& table) {
-  table.small_lu = small_lu;
-  table.small_cholesky = small_cholesky;
-  table.small_triangle = small_triangle;
-  table.small_qr = small_qr;
-  table.small_reflections = small_reflections;
-  table.small_eigh = small_eigh;
-  table.small_svd = small_svd;
+  static constexpr SmallKernels kernels{small_lu, small_solve,       small_cholesky, small_triangle,
+                                        small_qr, small_reflections, small_eigh,     small_svd};
+  table.small = &kernels;
 }
 
 }  // namespace rushlight::RUSHLIGHT_ISA

@@ -294,13 +294,9 @@ _old_svd_result = named("svd", "U", "S", "V")
 
 
 def _svd(a: Array, full_matrices: bool) -> Any:
-    check_matrices("svd", a)
-    return svd_factors(a, full_matrices)
-
-
-def svd_factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """The singular value decomposition of finite matrices; nan for those with an infinity, on some
     of which LAPACK never ends, and torch's error for nan."""
+    check_matrices("svd", a)
     infinite: Array = np.asarray(np.isinf(a).any((-2, -1)))
     if np.isnan(a).any():
         where, _ = first_bad(a, lambda m: bool(np.isnan(m).any()))
@@ -312,11 +308,11 @@ def svd_factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) 
         a = np.where(infinite[..., None, None], a.dtype.type(0), a)
     try:
         f: Any = np.linalg.svd
-        parts = f(a, full_matrices=full_matrices, compute_uv=compute_uv)
+        parts = f(a, full_matrices)
     except np.linalg.LinAlgError:
         raise no_convergence("svd", a, np.linalg.svd) from None
     if infinite.any():
-        for part in parts if compute_uv else (parts,):
+        for part in parts:
             part[infinite] = np.nan
     return parts
 
@@ -502,8 +498,9 @@ def lu_vjp(g: Tensor, out: Tensor, P: Tensor) -> Tensor:
     """From the gradient of L and U in one matrix, `out`; P as a matrix of the same type."""
     m, n = out.shape[-2:]
     k = min(m, n)
-    head = out.narrow(-2, 0, k).narrow(-1, 0, k)
-    g_head = g.narrow(-2, 0, k).narrow(-1, 0, k)
+    head, g_head = out, g
+    if m != n:
+        head, g_head = (t.narrow(-2, 0, k).narrow(-1, 0, k) for t in (out, g))
     gl, gu = g_head.tril(-1), g_head.triu()
     rest = None
     if m < n:  # further columns: L @ U_rest
@@ -593,10 +590,11 @@ def _lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) 
     check_lu_solve(LU, pivots, B, left)
     P = pivot_matrix(pivots, LU.shape[-1]).to(LU.dtype)
     if not left:
-        return _lu_solve(LU, pivots, B.mH, True, not adjoint).mH
+        return _lu_solve(LU, pivots, B.mH, True, not adjoint).mH.contiguous()
     if adjoint:
         half = solve_triangular(LU.mH, B, upper=False)
-        return matmul(P, solve_triangular(LU.mH, half, upper=True, unitriangular=True))
+        x = matmul(P, solve_triangular(LU.mH, half, upper=True, unitriangular=True))
+        return x.mT.contiguous().mT
     half = solve_triangular(LU, matmul(P.mT, B), upper=False, unitriangular=True)
     return solve_triangular(LU, half, upper=True)
 
@@ -642,7 +640,6 @@ lu_solve: Op = general(
     out="exact",
     said="linalg_lu_solve",
     samples=_lu_solve_samples,
-    keeps="columns: B",
     autocast="float32 here",
     doc="The solution of A @ X = B, given the LU factors of A.",
 )

@@ -332,7 +332,7 @@ _lu_parts = general(
     node="LinalgLuBackward0",
     method=False,
     out=False,
-    keeps="columns: A",
+    keeps="rows",
     doc="The L and U of A from its factors in one matrix.",
     batch="trailing",
 )
@@ -360,7 +360,7 @@ _unpack_lu = general(
     node="LuUnpackBackward0",
     method=False,
     out=False,
-    keeps="columns: LU_data",
+    keeps="rows",
     doc="L and U from one matrix.",
     batch="trailing",
 )

@@ -78,7 +78,7 @@ def _above(s: Tensor, shape: Sequence[int], atol: Any, rtol: Any) -> Tensor:
     largest = size.amax(-1, True)
     usual = max(shape[-2:]) * float(np.finfo(s._form.dtype).eps)
     if isinstance(atol, Tensor):
-        absolute = atol.unsqueeze(-1)
+        absolute: Any = atol.unsqueeze(-1)
         default: Any = where(absolute > 0, 0.0, usual)
     else:
         absolute = 0.0 if atol is None else float(atol)
@@ -224,6 +224,10 @@ def _least_squares_vjp(
         towards = matmul(rest, out.mH)
         ga = towards if ga is None else ga + towards
         gb = -rest if gb is None else gb - rest
+    if gs[3] is not None and gs[3].numel():
+        u, _, vh = svd_op(A, False)
+        by_values = matmul(u * gs[3].to(A.dtype).unsqueeze(-2), vh)
+        ga = by_values if ga is None else ga + by_values
     return ga, gb
 
 
@@ -240,6 +244,7 @@ _least_squares_op = general(
         (make(2, 3), make(2, 2), None, "gelsy"),
         (make(2, 3, 3), make(2, 3, 1), None, "gels"),
     ],
+    keeps="columns: A",
     doc="The solution of least squares, and the sums of squares that remain.",
 )
 
@@ -462,25 +467,44 @@ _PADE = (
 )  # fmt: skip
 
 
-def _matrix_exp(a: Array) -> Array:
-    """By scaling, a quotient of polynomials of degree 13, and squaring."""
-    check_matrices("matrix_exp", a, square=True, halves=True)
-    if not a.size:
-        return a.copy()
-    wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
-    size = float(np.abs(wide).sum(-2).max())
+def _matrix_exp(A: Tensor) -> Tensor:
+    """By scaling, a quotient of polynomials, and squaring."""
+    check_matrices("matrix_exp", A._form, square=True, halves=True)
+    if A.dtype.itemsize == 2:
+        return _matrix_exp(A.float()).to(A.dtype)
+    if A._on_meta or not A.numel():
+        return A.new_empty(A.shape)
+    size = float(A.abs().sum(-2).max().item())
     if not math.isfinite(size):
-        return np.full_like(a, complex(np.nan, np.nan) if a.dtype.kind == "c" else np.nan)
-    halvings = exp_halvings(size)
-    result = np.linalg.solve(*exp_quotient(wide / 2.0**halvings, np.eye(a.shape[-1])))
+        return A.new_full(A.shape, complex(math.nan, math.nan) if A.is_complex() else math.nan)
+    single = A._form.real.dtype == np.float32
+    halvings = exp_halvings(size, _SHORT_SIZE) if single else exp_halvings(size)
+    eye = of(A).tensor(np.eye(A.shape[-1], dtype=A._form.dtype))
+    x = A * 0.5**halvings if halvings else A
+    result = solve(*(_short_quotient(x, eye) if single else exp_quotient(x, eye)))
     for _ in range(halvings):
-        result = result @ result
-    return result.astype(a.dtype)
+        result = matmul(result, result)
+    return result.contiguous()
 
 
-def exp_halvings(size: float) -> int:
+def exp_halvings(size: float, most: float = 5.37) -> int:
     """How often a matrix of a norm is halved before its exponential is taken."""
-    return max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
+    return max(0, math.ceil(math.log2(size / most))) if size > most else 0
+
+
+# The quotient of degree 7 has single precision up to this norm.
+_SHORT_PADE = (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)
+_SHORT_SIZE = 3.92
+
+
+def _short_quotient(x: Tensor, eye: Tensor) -> tuple[Tensor, Tensor]:
+    b = _SHORT_PADE
+    x2 = matmul(x, x)
+    x4 = matmul(x2, x2)
+    x6 = matmul(x4, x2)
+    odd = matmul(x, b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * eye)
+    even = b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * eye
+    return even - odd, even + odd
 
 
 def exp_quotient(x: Any, eye: Any) -> tuple[Any, Any]:
@@ -508,7 +532,7 @@ def _matrix_exp_vjp(g: Tensor, A: Tensor) -> Tensor:
 
 matrix_exp = general(
     "matrix_exp(A: Tensor)",
-    _matrix_exp,
+    is_=_matrix_exp,
     vjp={"A": _matrix_exp_vjp},
     node="LinalgMatrixExpBackward0",
     where="linalg torch",

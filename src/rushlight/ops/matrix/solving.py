@@ -24,7 +24,6 @@ from ..table.reference import alias
 from ..table.signature import Tensor
 from .products import matmul
 
-
 _kernels = _core.kernels
 
 
@@ -579,7 +578,11 @@ cholesky_inverse = general(
         "cholesky_inverse: Expected result to be safely castable from {want.scalar_name} dtype, "
         "but got result with dtype {got.scalar_name}",
     ),
-    samples=lambda make: [(regular(make).tril(),), (regular(make, 2).tril(),)],
+    # A diagonal that is real, as LAPACK takes it.
+    samples=lambda make: [
+        (make(*lead, 3, 3).tril(-1) + _core.wrap(np.eye(3)).to(make(1).dtype),)
+        for lead in ((), (2,))
+    ],
     formula={"input": "−C · input, C = out · (g + gᵀ) · out"},
     autocast="float32 here",
     doc="The inverse of A, given its Cholesky factor.",

@@ -192,7 +192,7 @@ def _unpack_lu(lu: Tensor) -> Tensors:
         return NotImplemented
     *lead, m, n = lu.shape
     k = min(m, n)
-    lower, upper = by_columns((*lead, m, k), lu), by_columns((*lead, k, n), lu)
+    lower, upper = empty((*lead, m, k), lu), empty((*lead, k, n), lu)
     done = part(lu, lower, ZERO, ONE, SAME) and part(lu, upper, SAME, SAME, ZERO)
     return (lower, upper) if done else NotImplemented
 

@@ -20,7 +20,7 @@ from ...._devices.opencl import numbered
 from ...._devices.there import named, there
 from ...layout.there.rearranging import filled, zeros
 from ...table.arrays import elements
-from .. import factors, matrix_functions, solving
+from .. import decompositions, factors, matrix_functions, solving
 from ..matrix_functions import exp_halvings, exp_quotient
 from ..solving import is_vector, singular_inverse, singular_solve
 from .factors import (
@@ -76,9 +76,9 @@ def _solved(
     return True
 
 
-def _spread(b: Tensor, lead: Ints, make: Any = by_columns) -> Tensor | None:
+def _spread(b: Tensor, lead: Ints) -> Tensor | None:
     """The matrices b spread to a stack of these sizes, as new ones."""
-    x: Tensor = make((*lead, *b.shape[-2:]), b)
+    x = by_columns((*lead, *b.shape[-2:]), b)
     return x if part(b, x, SAME, SAME, SAME) else None
 
 
@@ -90,7 +90,7 @@ def solve_triangular(a: Tensor, b: Tensor, upper: bool, left: bool, unitriangula
     if not stacked(b) or not stacked(a, square=True) or b.shape[-2 if left else -1] != a.shape[-1]:
         return NotImplemented
     lead = _common(a.shape[:-2], b.shape[:-2])
-    x = None if lead is None else _spread(b, lead, empty)
+    x = None if lead is None else _spread(b, lead)
     how = (_UPPER if upper else _LOWER) | (_UNIT if unitriangular else 0)
     return x if x is not None and _solved(a, x, how, left=left) else NotImplemented
 
@@ -344,9 +344,11 @@ def least_squares(a: Any, b: Any, rcond: Any, driver: Any) -> Any:
         return inverse
     m, n = a.shape[-2:]
     x = inverse @ b.detach()
-    left = empty((0,), a)
-    if m > n and driver != "gelsy":
-        rank = n if driver == "gels" else matrix_rank(a, None, None, rcond, False)
-        if driver == "gels" or (elements(rank) == n).all():
-            left = (a.detach() @ x - b.detach()).square().sum(-2)
-    return x, left
+    left = values = empty((0,), a)
+    gels = driver == "gels"
+    rank = zeros((0,), a, dtypes.int64) if gels else matrix_rank(a, None, None, rcond, False)
+    if m > n and driver != "gelsy" and (gels or (elements(rank) == n).all()):
+        left = (a.detach() @ x - b.detach()).square().sum(-2)
+    if driver in ("gelsd", "gelss"):
+        values = decompositions.svdvals(a.detach())
+    return x, left, rank, values
