@@ -162,10 +162,56 @@ void polynomial_block(const void* a_, const void* b_, const void*, void* out_, p
   }
 }
 
+// gamma_slope (series.h), one step of the rule for many elements after the other; for floats half as many.
+constexpr int kSteps = sizeof(T) == 4 ? 72 : 144;
+struct HalfLine {
+  double u[kSteps + 1], weight[kSteps + 1], up[kSteps + 1], down[kSteps + 1];
+  HalfLine() {
+    for (int i = 0; i <= kSteps; ++i) {
+      const double step = 7.2 / kSteps, t = step * i - 3.6;
+      u[i] = ::exp(math::kPi / 2 * ::sinh(t));
+      weight[i] = step * math::kPi / 2 * ::cosh(t) * u[i];
+      up[i] = ::expm1(u[i]);
+      down[i] = ::expm1(-u[i]);
+    }
+  }
+};
+[[gnu::flatten]] inline void gamma_slopes(const double* a, const double* x, const double* psi, double* out, ptrdiff_t n) {
+  static const HalfLine rule;
+  double y[64], total[64] = {};
+  for (ptrdiff_t j = 0; j < n; ++j) y[j] = math::log(x[j]) - psi[j];
+  for (int i = 0; i <= kSteps; ++i) {
+    double most = 0;
+    for (ptrdiff_t j = 0; j < n; ++j) {
+      const bool left = x[j] < a[j];
+      const double u = left ? -rule.u[i] : rule.u[i];
+      const double density = math::exp(a[j] * u - x[j] * (left ? rule.down[i] : rule.up[i]));
+      total[j] += density > 0 ? density * (y[j] + u) * rule.weight[i] : 0.0;
+      most = density > most ? density : most;
+    }
+    if (most == 0 && rule.u[i] > 1) break;
+  }
+  for (ptrdiff_t j = 0; j < n; ++j) out[j] = x[j] * (x[j] < a[j] ? -total[j] : total[j]);
+}
+inline void gamma_slope_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
+  constexpr ptrdiff_t kStretch = 64;
+  double a[kStretch], x[kStretch], psi[kStretch];
+  for (ptrdiff_t i = 0; i < n; i += kStretch) {
+    const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
+    for (ptrdiff_t j = 0; j < count; ++j) a[j] = static_cast<double>(static_cast<const T*>(a_)[i + j]);
+    for (ptrdiff_t j = 0; j < count; ++j) x[j] = static_cast<double>(static_cast<const T*>(b_)[i + j]);
+    double_ops()[NUMBER_op_digamma].fn(a, nullptr, nullptr, psi, count);
+    gamma_slopes(a, x, psi, psi, count);
+    for (ptrdiff_t j = 0; j < count; ++j) static_cast<T*>(out_)[i + j] = static_cast<T>(psi[j]);
+  }
+}
+
 template <class Op, int number>
 constexpr BlockOp block_op() {
   if constexpr (!Applies<Op>) {
     return {};
+  } else if constexpr (number == NUMBER_op_gamma_slope) {
+    return {gamma_slope_block, 4 * Op::cost};
   } else if constexpr (sizeof(T) == 4 && (std::is_base_of_v<Wide, Op> || std::is_base_of_v<Series, Op>)) {
     return {through_double<number, Op::arity>, Op::cost};
   } else if constexpr (is_polynomial(number)) {

@@ -58,33 +58,35 @@ FUNCTION W cosine_pi(W r) {
                 3.50031217666946e-09);
 }
 
-// The logarithm of the gamma function between 1 and 3, of the distances u from 1 and v from 2, where it is 0.
+// The logarithm of the gamma function between 1 and 4, of the distances u from 1 and v from 2, where it is 0.
 FUNCTION W lgamma_between(W u, W v) {
   return u * v *
-         POLY9(u, 0.5772156649015329, 1.7957408691512327, 2.186166542970679, 1.3223232365299926, 0.41735592672574723,
-               0.06616935852850662, 0.004626756140980625, 0.00010308980435750115, 1.544286007973169e-07) /
-         POLY9(u, 1, 3.535926624621293, 5.020520573163792, 3.6713403501825623, 1.4765832102801146, 0.32382126709358533,
-               0.03611594437143113, 0.0017449500495445168, 2.4676745873327574e-05);
+         POLY10(u, 0.5772156649015329, 1.9184491240724417, 2.5482869266894705, 1.7353784145854594, 0.6475379331820537,
+                0.1315475077115862, 0.013646965686628166, 0.0006254321099418796, 9.052065947579509e-06, 8.282713446174468e-09) /
+         POLY10(u, 1, 3.748513119379957, 5.738202953731988, 4.6346276830093025, 2.1337997969050173, 0.5661283333714182,
+                0.08367193812940361, 0.006335723831552411, 0.00020761819740754223, 1.979616037398412e-06);
 }
-// Of a > 0: below 1 moved up, from 3 on Stirling's series.
+// Of |a| < 4: below 1 moved up, below 0 by the reflection.
 FUNCTION W lgamma_near(W a) {
-  const W l = log(a);
-  const bool less = a < 1, low = a < 3;
-  const W u = less ? a : a - 1, v = less ? a - 1 : a - 2;
-  const W z = 1 / a, w = z * z;
-  const W above = (a - (W)0.5) * (l - 1) +
-                  ((W)0.41893853320467274 +
-                   z * POLY13(w, 0.08333333333333333, -0.0027777777777757695, 0.000793650792622404, -0.0005952378854503139,
-                              0.0008417282394032359, -0.0019160464198791072, 0.006346110578292672, -0.027601910018978465,
-                              0.13605466944124706, -0.6346190865706115, 2.348297111372058, -5.724231505133728, 6.653396422514748));
-  return low ? lgamma_between(u, v) - (less ? l : 0) : above;
+  const W m = fabs(a), s = fabs(sine_pi(m - rint(m))) * (W)0.3183098861837907;
+  const bool less = m < 1;
+  const W r = lgamma_between(less ? m : m - 1, less ? m - 1 : m - 2);
+  const W l = log(a > 0 ? (less ? m : (W)1) : (less ? s : s * m));
+  return (a > 0 ? r : -r) - l;
 }
-// Below 0 by the reflection.
+// What Stirling's series corrects, from 3 on.
+FUNCTION W stirling_rest(W a) {
+  const W z = 1 / a, w = z * z;
+  return z * POLY13(w, 0.08333333333333333, -0.0027777777777757695, 0.000793650792622404, -0.0005952378854503139,
+                    0.0008417282394032359, -0.0019160464198791072, 0.006346110578292672, -0.027601910018978465, 0.13605466944124706,
+                    -0.6346190865706115, 2.348297111372058, -5.724231505133728, 6.653396422514748);
+}
 FUNCTION W lgamma_all(W a) {
-  const W m = fabs(a), l = lgamma_near(m);
-  const W below = log((W)3.141592653589793 / fabs(sine_pi(m - rint(m))) / m) - l;
-  const W reflected = m < (W)1e-17 ? l : below;
-  return a > 0 ? l : (m < (W)4e15 ? reflected : (a != a ? a : (W)INFINITE));
+  const W m = fabs(a), near = lgamma_near(a);
+  const W above = (m - (W)0.5) * (log(m) - 1) + ((W)0.41893853320467274 + stirling_rest(m));
+  const W below = log((W)3.141592653589793 / fabs(sine_pi(m - rint(m))) / m) - above;
+  const W far = a > 0 ? above : (m < (W)4e15 ? below : (W)INFINITE);
+  return m < 4 ? near : (a != a ? a : far);
 }
 
 // Of a > 0: the asymptotic series from 4 on, below that after four steps of the recurrence.
