@@ -162,8 +162,9 @@ void polynomial_block(const void* a_, const void* b_, const void*, void* out_, p
   }
 }
 
-// gamma_slope (series.h), one step of the rule for many elements after the other; for floats half as many.
-constexpr int kSteps = sizeof(T) == 4 ? 72 : 144;
+// gamma_slope (series.h), one step of the rule for many elements after the other; for floats fewer.
+constexpr int kSteps = sizeof(T) == 4 ? 104 : 144;
+constexpr ptrdiff_t kStretchOfNumbers = 64;
 struct HalfLine {
   double u[kSteps + 1], weight[kSteps + 1], up[kSteps + 1], down[kSteps + 1];
   HalfLine() {
@@ -178,23 +179,25 @@ struct HalfLine {
 };
 [[gnu::flatten]] inline void gamma_slopes(const double* a, const double* x, const double* psi, double* out, ptrdiff_t n) {
   static const HalfLine rule;
-  double y[64], total[64] = {};
+  double y[kStretchOfNumbers], total[kStretchOfNumbers] = {};
   for (ptrdiff_t j = 0; j < n; ++j) y[j] = math::log(x[j]) - psi[j];
   for (int i = 0; i <= kSteps; ++i) {
-    double most = 0;
+    const double u = rule.u[i], weight = rule.weight[i], up = rule.up[i], down = rule.down[i];
+    int64_t some = 0;
+    RUSHLIGHT_INDEPENDENT
     for (ptrdiff_t j = 0; j < n; ++j) {
-      const bool left = x[j] < a[j];
-      const double u = left ? -rule.u[i] : rule.u[i];
-      const double density = math::exp(a[j] * u - x[j] * (left ? rule.down[i] : rule.up[i]));
-      total[j] += density > 0 ? density * (y[j] + u) * rule.weight[i] : 0.0;
-      most = density > most ? density : most;
+      const double to = x[j] < a[j] ? -u : u, e = x[j] < a[j] ? down : up;
+      const double density = math::exp(a[j] * to - x[j] * e), part = density * (y[j] + to) * weight;
+      total[j] += density > 0 ? part : 0.0;
+      some |= density > 0 ? 1 : 0;
     }
-    if (most == 0 && rule.u[i] > 1) break;
+    if (some == 0 && u > 1) break;
   }
+  RUSHLIGHT_INDEPENDENT
   for (ptrdiff_t j = 0; j < n; ++j) out[j] = x[j] * (x[j] < a[j] ? -total[j] : total[j]);
 }
 inline void gamma_slope_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
-  constexpr ptrdiff_t kStretch = 64;
+  constexpr ptrdiff_t kStretch = kStretchOfNumbers;
   double a[kStretch], x[kStretch], psi[kStretch];
   for (ptrdiff_t i = 0; i < n; i += kStretch) {
     const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;

@@ -69,10 +69,11 @@ FUNCTION W lgamma_between(W u, W v) {
 // Of |a| < 4: below 1 moved up, below 0 by the reflection.
 FUNCTION W lgamma_near(W a) {
   const W m = fabs(a), s = fabs(sine_pi(m - rint(m))) * (W)0.3183098861837907;
-  const bool less = m < 1;
-  const W r = lgamma_between(less ? m : m - 1, less ? m - 1 : m - 2);
-  const W l = log(a > 0 ? (less ? m : (W)1) : (less ? s : s * m));
-  return (a > 0 ? r : -r) - l;
+  const bool less = m < 1, above = a > 0;
+  const W u = less ? m : m - 1;
+  const W r = lgamma_between(u, u - 1);
+  const W l = log((above ? (W)1 : s) * (less == above ? m : (W)1));
+  return copysign((W)1, a) * r - l;
 }
 // What Stirling's series corrects, from 3 on.
 FUNCTION W stirling_rest(W a) {
