@@ -40,8 +40,8 @@ def test_polynomials_of_high_degree_end() -> None:
     x = torch.tensor([-0.9, 0.0, 0.3, 1.0], dtype=torch.float64)
     found = torch.special.chebyshev_polynomial_t(x, 1e12).numpy()
     assert (np.abs(found) <= 1).all() and found[3] == 1
-    with pytest.raises(RuntimeError, match="takes too many steps"):
-        torch.special.legendre_polynomial_p(x, 10**9)
+    beyond = torch.special.legendre_polynomial_p(x, 10**9)  # it would take too many steps
+    assert beyond[:3].isnan().all() and beyond[3] == 1
     assert torch.special.hermite_polynomial_h(x, 10**9).isnan().all()
     assert torch.special.laguerre_polynomial_l(x, float("nan")).tolist() == [0] * 4
 

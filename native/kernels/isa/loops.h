@@ -162,9 +162,11 @@ void polynomial_block(const void* a_, const void* b_, const void*, void* out_, p
   }
 }
 
-// gamma_slope (series.h), one step of the rule for many elements after the other; for floats fewer.
+// gamma_slope (series.h) of up to 64 numbers at once, step by step.
+constexpr ptrdiff_t kNumbers = 64;
 constexpr int kSteps = sizeof(T) == 4 ? 104 : 144;
-constexpr ptrdiff_t kStretchOfNumbers = 64;
+constexpr double kSumLimit = sizeof(T) == 4 ? 15 : 8;  // beyond, the sum loses more digits than the integral
+
 struct HalfLine {
   double u[kSteps + 1], weight[kSteps + 1], up[kSteps + 1], down[kSteps + 1];
   HalfLine() {
@@ -177,9 +179,9 @@ struct HalfLine {
     }
   }
 };
-[[gnu::flatten]] inline void gamma_slopes(const double* a, const double* x, const double* psi, double* out, ptrdiff_t n) {
+[[gnu::flatten]] inline void slopes_by_integral(const double* a, const double* x, const double* psi, double* out, ptrdiff_t n) {
   static const HalfLine rule;
-  double y[kStretchOfNumbers], total[kStretchOfNumbers] = {};
+  double y[kNumbers], total[kNumbers] = {};
   for (ptrdiff_t j = 0; j < n; ++j) y[j] = math::log(x[j]) - psi[j];
   for (int i = 0; i <= kSteps; ++i) {
     const double u = rule.u[i], weight = rule.weight[i], up = rule.up[i], down = rule.down[i];
@@ -193,19 +195,65 @@ struct HalfLine {
     }
     if (some == 0 && u > 1) break;
   }
-  RUSHLIGHT_INDEPENDENT
   for (ptrdiff_t j = 0; j < n; ++j) out[j] = x[j] * (x[j] < a[j] ? -total[j] : total[j]);
 }
+
+// The derivative of the lower function's series: its terms t, each times log(x) - digamma(a + k).
+[[gnu::flatten]] inline void slopes_by_sum(const double* a, const double* x, const double* psi, double* out) {
+  double t[kNumbers], c[kNumbers], d[kNumbers], sum[kNumbers];
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+    d[j] = a[j];
+    t[j] = 1 / d[j];
+    c[j] = (math::log(x[j]) - psi[j]) - t[j];
+    sum[j] = t[j] * c[j];
+  }
+  int64_t moving = 1;
+  for (int round = 0; round < 100 && moving != 0; ++round) {
+    moving = 0;
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      for (int k = 0; k < 2; ++k) {
+        d[j] += 1;
+        const double next = 1 / d[j];
+        t[j] *= x[j] * next;
+        c[j] -= next;
+        sum[j] += t[j] * c[j];
+      }
+      moving |= math::fabs(t[j] * c[j]) > 1e-17 * math::fabs(sum[j]) ? 1 : 0;
+    }
+  }
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) out[j] = -x[j] * sum[j];
+}
+
 inline void gamma_slope_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
-  constexpr ptrdiff_t kStretch = kStretchOfNumbers;
-  double a[kStretch], x[kStretch], psi[kStretch];
-  for (ptrdiff_t i = 0; i < n; i += kStretch) {
-    const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
-    for (ptrdiff_t j = 0; j < count; ++j) a[j] = static_cast<double>(static_cast<const T*>(a_)[i + j]);
-    for (ptrdiff_t j = 0; j < count; ++j) x[j] = static_cast<double>(static_cast<const T*>(b_)[i + j]);
-    double_ops()[NUMBER_op_digamma].fn(a, nullptr, nullptr, psi, count);
-    gamma_slopes(a, x, psi, psi, count);
-    for (ptrdiff_t j = 0; j < count; ++j) static_cast<T*>(out_)[i + j] = static_cast<T>(psi[j]);
+  double a[kNumbers], x[kNumbers], psi[kNumbers], slopes[kNumbers];
+  const auto digamma_of = [](double* of, double* to, ptrdiff_t count) {
+    double_ops()[NUMBER_op_digamma].fn(of, nullptr, nullptr, to, count);
+  };
+  for (ptrdiff_t i = 0; i < n; i += kNumbers) {
+    const T *given_a = static_cast<const T*>(a_) + i, *given_x = static_cast<const T*>(b_) + i;
+    const ptrdiff_t count = n - i < kNumbers ? n - i : kNumbers;
+    ptrdiff_t places[kNumbers], others = 0;
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      a[j] = j < count ? static_cast<double>(given_a[j]) : 1;
+      x[j] = j < count ? static_cast<double>(given_x[j]) : 1;
+      if (x[j] <= kSumLimit) continue;
+      places[others++] = j;
+      a[j] = x[j] = 1;
+    }
+    digamma_of(a, psi, kNumbers);
+    slopes_by_sum(a, x, psi, slopes);
+    if (others != 0) {
+      double found[kNumbers];
+      for (ptrdiff_t j = 0; j < others; ++j) {
+        a[j] = static_cast<double>(given_a[places[j]]);
+        x[j] = static_cast<double>(given_x[places[j]]);
+      }
+      digamma_of(a, psi, others);
+      slopes_by_integral(a, x, psi, found, others);
+      for (ptrdiff_t j = 0; j < others; ++j) slopes[places[j]] = found[j];
+    }
+    T* out = static_cast<T*>(out_) + i;
+    for (ptrdiff_t j = 0; j < count; ++j) out[j] = static_cast<T>(slopes[j]);
   }
 }
 

@@ -73,7 +73,7 @@ FUNCTION W lgamma_near(W a) {
   const W u = less ? m : m - 1;
   const W r = lgamma_between(u, u - 1);
   const W l = log((above ? (W)1 : s) * (less == above ? m : (W)1));
-  return copysign((W)1, a) * r - l;
+  return (0 - l) + copysign((W)1, a) * r;
 }
 // What Stirling's series corrects, from 3 on.
 FUNCTION W stirling_rest(W a) {
