@@ -87,8 +87,8 @@ FUNCTION W power_over_gamma(W a, W x) {
 
 // Where x is near a large a: Temme's expansion in 1 / a (NIST 8.12), whose coefficients are power series of eta, x / a = 1 where it is 0.
 CLEAR_OF_CALLERS FUNCTION W incomplete_gamma_near(W a, W x, bool upper) {
-  const W apart = (x - a) / a, half_square = apart - log1p(apart), v = 1 / a;
-  const W eta = copysign(sqrt(half_square > 0 ? 2 * half_square : 0), apart);
+  const W apart = (x - a) / a, gap = apart - log1p(apart), v = 1 / a;
+  const W eta = copysign(sqrt(gap > 0 ? 2 * gap : 0), apart);
   const W c9 = POLY5(eta, -0.0005967612901927463, -7.204895416020011e-05, 0.0006782308837667328, -0.0006401475260262758,
                      0.00027750107634328704);
   const W c8 = madd(v, c9,
@@ -130,7 +130,7 @@ CLEAR_OF_CALLERS FUNCTION W incomplete_gamma_near(W a, W x, bool upper) {
              -0.0001787551440329218, 3.919263178522438e-05, -2.185448510679992e-06, -1.85406221071516e-06, 8.296711340953087e-07,
              -1.7665952736826078e-07, 6.707853543401498e-09, 1.0261809784240309e-08, -4.382036018453353e-09, 9.14769958223679e-10,
              -2.5514193994946248e-11, -5.830772132550426e-11));
-  const W rest = exp(-a * half_square) / sqrt((W)6.283185307179586 * a) * c0;
+  const W rest = exp(-a * gap) / sqrt((W)6.283185307179586 * a) * c0;
   const W side = upper ? eta : -eta;
   return (W)0.5 * erfc_of(side * sqrt((W)0.5 * a)) + (upper ? rest : -rest);
 }
@@ -288,12 +288,12 @@ FUNCTION W next_degree(int family, W x, W q, W p, W k) {
 }
 
 FUNCTION W by_angle(int family, W n, W angle) {
-  const W half = (W)0.5;
+  const W between = (W)0.5;
   switch (family) {
     case CHEBYSHEV_T: return cos(n * angle);
     case CHEBYSHEV_U: return sin((n + 1) * angle) / sin(angle);
-    case CHEBYSHEV_V: return cos((n + half) * angle) / cos(angle / 2);
-    default: return sin((n + half) * angle) / sin(angle / 2);
+    case CHEBYSHEV_V: return cos((n + between) * angle) / cos(angle / 2);
+    default: return sin((n + between) * angle) / sin(angle / 2);
   }
 }
 

@@ -380,9 +380,9 @@ FUNCTION W erf_of(W a) {
   return fabs(a) < 1 ? small : (a != a ? a : copysign(1 - erfc_of(fabs(a)), a));
 }
 FUNCTION W ndtr_log(W a) {
-  const W x = fabs(a), e = (W)0.5 * erfcx_above(x * (W)0.7071067811865476), half = (W)0.5 * (a * a);
-  const W part = e * exp(-half), u = a < 0 ? e : 1 - part, l = log(u);
-  const W r = a < 0 ? l - half : l + ((1 - u) - part) / u;
+  const W x = fabs(a), e = (W)0.5 * erfcx_above(x * (W)0.7071067811865476), power = (W)0.5 * (a * a);
+  const W part = e * exp(-power), u = a < 0 ? e : 1 - part, l = log(u);
+  const W r = a < 0 ? l - power : l + ((1 - u) - part) / u;
   return part < (W)1e-17 && a > 0 ? -part : (a != a ? a : r);
 }
 // The quantile of the normal distribution whose probability is q above one half; tail: that on its side. near: of tails above 2e-11.
