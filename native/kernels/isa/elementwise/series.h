@@ -72,6 +72,7 @@ FUNCTION W polygamma_of(W a, W n) {
   if (n == 0) return digamma_all(a);
   if (n == 1) return trigamma_all(a);
   const W sign = fmod(n, (W)2) == 0 ? -1 : 1;
+  if (n >= 1048576) return a != a ? a : sign * (W)INFINITE;  // the factorial outgrows whatever zeta is
   return sign * factorial_of(n) * zeta_of(n + 1, a);
 }
 
@@ -191,7 +192,7 @@ CLEAR_OF_CALLERS FUNCTION W incomplete_gamma(W a, W x, bool upper) {
     const W power = a * log(x) - lgamma_between(a, a - 1);
     return -expm1(power) - a * exp(power) * total;
   }
-  const bool by_sum = x <= 2 || x <= a;
+  const bool by_sum = x <= 2 || x <= a || (!upper && x <= a + 4);
   const W scale = power_over_gamma(a, x);
   W found = scale == 0 ? 0 : scale * (by_sum ? lower_sum(a, x) : a * upper_fraction(a, x));
   if (found > 1) found = 1;

@@ -133,9 +133,11 @@ FUNCTION W j0_near(W a) {
   const W x = fabs(a), z = a * a;
   const W zeros = (x - (W)2.404825557695773 - (W)-1.176691651530894e-16) * (x + (W)2.404825557695773) *
                   ((x - (W)5.520078110286311 - (W)8.088597146146722e-17) * (x + (W)5.520078110286311));
-  return zeros * POLY12(z, 0.005674693325155617, -0.00025120235414943397, 4.784356140904163e-06, -5.317886335202576e-08,
-                        3.935827378974691e-10, -2.0931214084068986e-12, 8.413184775762446e-15, -2.6504977669610348e-17,
-                        6.72768839420786e-20, -1.4048419907288446e-22, 2.422940453295708e-25, -3.027341846156215e-28);
+  return x < (W)1e-9
+             ? (W)1
+             : zeros * POLY12(z, 0.005674693325155617, -0.00025120235414943397, 4.784356140904163e-06, -5.317886335202576e-08,
+                              3.935827378974691e-10, -2.0931214084068986e-12, 8.413184775762446e-15, -2.6504977669610348e-17,
+                              6.72768839420786e-20, -1.4048419907288446e-22, 2.422940453295708e-25, -3.027341846156215e-28);
 }
 FUNCTION W j1_near(W a) {
   const W x = fabs(a), z = a * a;
@@ -351,7 +353,8 @@ FUNCTION W erfcx_above(W x) {
 FUNCTION W erfcx_of(W a) {
   const W x = fabs(a), e = erfcx_above(x), b = x < 30 ? x : (W)30, s = b * b;
   const W r = 2 * exp(s) * (1 + square_rest(b, s)) - e;
-  return a >= 0 ? (x == (W)INFINITE ? (W)0 : e) : (a != a ? a : r);
+  const W far = a >= 0 ? (x == (W)INFINITE ? (W)0 : e) : (a != a ? a : r);
+  return x < (W)1e-9 ? 1 - (W)1.1283791670955126 * a : far;
 }
 // Its slope 2 x erfcx(x) - 2 / sqrt(pi), which cancels on the right.
 FUNCTION W erfcx_slope_of(W a) {
@@ -370,7 +373,8 @@ FUNCTION W erfcx_slope_of(W a) {
 FUNCTION W erfc_of(W a) {
   const W x = fabs(a), b = x < 28 ? x : (W)28, s = b * b;
   const W r = exp(-s) * (1 - square_rest(b, s)) * erfcx_above(b);
-  return a >= 0 ? r : (a != a ? a : 2 - r);
+  const W far = a >= 0 ? r : (a != a ? a : 2 - r);
+  return x < (W)1e-9 ? 1 - (W)1.1283791670955126 * a : far;
 }
 FUNCTION W erf_of(W a) {
   const W z = a * a;
