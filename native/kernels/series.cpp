@@ -18,7 +18,7 @@ double rint(double x) { return std::nearbyint(x); }
 double madd(double a, double b, double c) { return a * b + c; }
 
 #define FUNCTION inline
-#define CLEAR_OF_CALLERS __attribute__((noinline))
+#define CLEAR_OF_CALLERS
 #define RUSHLIGHT_NO_FMA 1
 #include "kernels/isa/elementwise/special.h"
 #include "kernels/isa/elementwise/series.h"

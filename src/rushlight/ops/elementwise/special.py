@@ -179,21 +179,21 @@ def _mvlgamma(input: Tensor, p: int) -> Tensor:
         raise RuntimeError("p has to be greater than or equal to 1")
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         input = input.to(get_default_dtype())
-    total = lgamma(_lowered(wide(input), p)).sum(-1) + p * (p - 1) / 4 * math.log(_PI)
+    total = lgamma(_lowered(wide(input), p)).sum(0) + p * (p - 1) / 4 * math.log(_PI)
     return total.to(input.dtype)
 
 
 def _lowered(input: Tensor, p: int) -> Tensor:
-    """input - i / 2 for i < p, along a last dimension."""
-    check_room((*input.shape, p))
+    """input - i / 2 for i < p, along a first dimension."""
+    check_room((p, *input.shape))
     halves = of(input).tensor((np.arange(p) / 2).astype(input._form.dtype))
-    return input.unsqueeze(-1) - halves
+    return input - halves.reshape(p, *[1] * input.dim())
 
 
 mvlgamma = general(
     "mvlgamma(input: Tensor, p: int)",
     is_=_mvlgamma,
-    vjp={"input": lambda g, input, p: g * digamma(_lowered(input, p)).sum(-1)},
+    vjp={"input": lambda g, input, p: g * digamma(_lowered(input, p)).sum(0)},
     in_place=True,
     out="cast",
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
