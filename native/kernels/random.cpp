@@ -500,8 +500,8 @@ double one_binomial(Generator& g, double count, double p) {
   }
 }
 
-// Derivatives of samples. At a fixed value F of the distribution function, dx/da = -(dF/da) / density. For y = log x
-// (gamma) or log(x / (1 - x)) (beta), dF/da is the integral of density times score over one of the two sides of y, taken
+// Derivatives of beta numbers; those of gamma numbers are an instruction (isa/elementwise/series.h). At a fixed value F of the
+// distribution function, dx/da = -(dF/da) / density. For y = log(x / (1 - x)), dF/da is the integral of density times score over one of the two sides of y, taken
 // where the density falls, by the double exponential rule for half lines: u = exp(pi / 2 sinh t).
 constexpr int kNodes = 145;
 
@@ -548,13 +548,6 @@ void fill_poisson_each(Generator& g, const double* rate, double* out, ptrdiff_t 
 
 void fill_binomial_each(Generator& g, const double* count, const double* p, double* out, ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i++) out[i] = one_binomial(g, count[i], p[i]);
-}
-
-void gamma_gradient(const double* alpha, const double* x, const double* psi, double* out, ptrdiff_t n) {
-  for (ptrdiff_t i = 0; i < n; i++) {
-    const double a = alpha[i], v = x[i], y = std::log(v), p = psi[i];
-    out[i] = v * side(v < a, [=](double u) { return a * u - v * std::expm1(u); }, [=](double u) { return y + u - p; });
-  }
 }
 
 void beta_gradient(const double* a, const double* b, const double* x, const double* psi, double* out, ptrdiff_t n) {

@@ -92,10 +92,8 @@ void fill_gamma_each_single(Generator& g, const double* alpha, double* out, ptrd
 void fill_poisson_each(Generator& g, const double* rate, double* out, ptrdiff_t n);
 void fill_binomial_each(Generator& g, const double* count, const double* p, double* out, ptrdiff_t n);
 
-// The derivative of a gamma number x with respect to alpha, at a fixed value of the distribution function; `psi` is
-// digamma(alpha).
-void gamma_gradient(const double* alpha, const double* x, const double* psi, double* out, ptrdiff_t n);
-// The same of a beta(a, b) number with respect to a, over 1 - x; `psi` is digamma(a) - digamma(a + b).
+// The derivative of a beta(a, b) number x with respect to a at a fixed value of the distribution function, over 1 - x; `psi` is
+// digamma(a) - digamma(a + b).
 void beta_gradient(const double* a, const double* b, const double* x, const double* psi, double* out, ptrdiff_t n);
 
 }  // namespace rushlight

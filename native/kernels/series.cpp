@@ -11,14 +11,14 @@ using i64 = int64_t;
 using u64 = uint64_t;
 using W = double;
 using T = double;
-using std::acos, std::ceil, std::copysign, std::cos, std::exp, std::expm1, std::fabs, std::floor, std::fmod, std::log, std::log1p,
-    std::pow, std::sin, std::sqrt, std::trunc;
+using std::acos, std::ceil, std::copysign, std::cos, std::cosh, std::exp, std::expm1, std::fabs, std::floor, std::fmod, std::log,
+    std::log1p, std::pow, std::sin, std::sinh, std::sqrt, std::trunc;
 constexpr double INFINITE = __builtin_huge_val(), NOT_A_NUMBER = __builtin_nan("");
 double rint(double x) { return std::nearbyint(x); }
 double madd(double a, double b, double c) { return a * b + c; }
 
 #define FUNCTION inline
-#define CLEAR_OF_CALLERS __attribute__((noinline))
+#define CLEAR_OF_CALLERS
 #define RUSHLIGHT_NO_FMA 1
 #include "kernels/isa/elementwise/special.h"
 #include "kernels/isa/elementwise/series.h"

@@ -259,10 +259,6 @@ Ref binomial_numbers(Source g, const TensorInfo& count, const TensorInfo& p) {
   const auto fill = [&g](const double* const* p, double* out, Py_ssize_t n) { fill_binomial_each(*g, p[0], p[1], out, n); };
   return each_place(fill, count, p);
 }
-Ref gamma_gradients(const TensorInfo& alpha, const TensorInfo& x, const TensorInfo& digamma) {
-  const auto make = [](const double* const* p, double* out, Py_ssize_t n) { gamma_gradient(p[0], p[1], p[2], out, n); };
-  return each_place(make, alpha, x, digamma);
-}
 Ref beta_gradients(const TensorInfo& a, const TensorInfo& b, const TensorInfo& x, const TensorInfo& digammas) {
   const auto make = [](const double* const* p, double* out, Py_ssize_t n) { beta_gradient(p[0], p[1], p[2], p[3], out, n); };
   return each_place(make, a, b, x, digammas);
@@ -288,7 +284,6 @@ const KernelRows rows{
     long_kernel<numbers_of_one<fill_gamma_each_single>, "gamma_numbers_single(generator, alpha): of float32 parameters">(),
     long_kernel<numbers_of_one<fill_poisson_each>, "poisson_numbers(generator, rate): float64">(),
     long_kernel<binomial_numbers, "binomial_numbers(generator, count, p): float64">(),
-    long_kernel<gamma_gradients, "gamma_gradient(alpha, x, digamma): float64; digamma of alpha">(),
     long_kernel<beta_gradients, "beta_gradient(a, b, x, digammas): float64; digamma(a) - digamma(a + b)">(),
     kernel<randperm, "randperm(generator, n): int64">(),
     long_kernel<multinomial, "multinomial(generator, weights, samples, replacement): int64">(),

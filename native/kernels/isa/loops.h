@@ -166,10 +166,107 @@ void polynomial_block(const void* a_, const void* b_, const void*, void* out_, p
   }
 }
 
+// gamma_slope (series.h) of up to 64 numbers at once, step by step.
+constexpr ptrdiff_t kNumbers = 64;
+constexpr int kSteps = sizeof(T) == 4 ? 104 : 144;
+constexpr double kSumLimit = sizeof(T) == 4 ? 15 : 8;  // beyond, the sum loses more digits than the integral
+
+struct HalfLine {
+  double u[kSteps + 1], weight[kSteps + 1], up[kSteps + 1], down[kSteps + 1];
+  HalfLine() {
+    for (int i = 0; i <= kSteps; ++i) {
+      const double step = 7.2 / kSteps, t = step * i - 3.6;
+      u[i] = ::exp(math::kPi / 2 * ::sinh(t));
+      weight[i] = step * math::kPi / 2 * ::cosh(t) * u[i];
+      up[i] = ::expm1(u[i]);
+      down[i] = ::expm1(-u[i]);
+    }
+  }
+};
+[[gnu::flatten]] inline void slopes_by_integral(const double* a, const double* x, const double* psi, double* out, ptrdiff_t n) {
+  static const HalfLine rule;
+  double y[kNumbers], total[kNumbers] = {};
+  for (ptrdiff_t j = 0; j < n; ++j) y[j] = math::log(x[j]) - psi[j];
+  for (int i = 0; i <= kSteps; ++i) {
+    const double u = rule.u[i], weight = rule.weight[i], up = rule.up[i], down = rule.down[i];
+    int64_t some = 0;
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t j = 0; j < n; ++j) {
+      const double to = x[j] < a[j] ? -u : u, e = x[j] < a[j] ? down : up;
+      const double density = math::exp(a[j] * to - x[j] * e), part = density * (y[j] + to) * weight;
+      total[j] += density > 0 ? part : 0.0;
+      some |= density > 0 ? 1 : 0;
+    }
+    if (some == 0 && u > 1) break;
+  }
+  for (ptrdiff_t j = 0; j < n; ++j) out[j] = x[j] * (x[j] < a[j] ? -total[j] : total[j]);
+}
+
+// The derivative of the lower function's series: its terms t, each times log(x) - digamma(a + k).
+[[gnu::flatten]] inline void slopes_by_sum(const double* a, const double* x, const double* psi, double* out) {
+  double t[kNumbers], c[kNumbers], d[kNumbers], sum[kNumbers];
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+    d[j] = a[j];
+    t[j] = 1 / d[j];
+    c[j] = (math::log(x[j]) - psi[j]) - t[j];
+    sum[j] = t[j] * c[j];
+  }
+  int64_t moving = 1;
+  for (int round = 0; round < 100 && moving != 0; ++round) {
+    moving = 0;
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      for (int k = 0; k < 2; ++k) {
+        d[j] += 1;
+        const double next = 1 / d[j];
+        t[j] *= x[j] * next;
+        c[j] -= next;
+        sum[j] += t[j] * c[j];
+      }
+      moving |= math::fabs(t[j] * c[j]) > 1e-17 * math::fabs(sum[j]) ? 1 : 0;
+    }
+  }
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) out[j] = -x[j] * sum[j];
+}
+
+inline void gamma_slope_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
+  double a[kNumbers], x[kNumbers], psi[kNumbers], slopes[kNumbers];
+  const auto digamma_of = [](double* of, double* to, ptrdiff_t count) {
+    double_ops()[NUMBER_op_digamma].fn(of, nullptr, nullptr, to, count);
+  };
+  for (ptrdiff_t i = 0; i < n; i += kNumbers) {
+    const T *given_a = static_cast<const T*>(a_) + i, *given_x = static_cast<const T*>(b_) + i;
+    const ptrdiff_t count = n - i < kNumbers ? n - i : kNumbers;
+    ptrdiff_t places[kNumbers], others = 0;
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      a[j] = j < count ? static_cast<double>(given_a[j]) : 1;
+      x[j] = j < count ? static_cast<double>(given_x[j]) : 1;
+      if (x[j] <= kSumLimit) continue;
+      places[others++] = j;
+      a[j] = x[j] = 1;
+    }
+    digamma_of(a, psi, kNumbers);
+    slopes_by_sum(a, x, psi, slopes);
+    if (others != 0) {
+      double found[kNumbers];
+      for (ptrdiff_t j = 0; j < others; ++j) {
+        a[j] = static_cast<double>(given_a[places[j]]);
+        x[j] = static_cast<double>(given_x[places[j]]);
+      }
+      digamma_of(a, psi, others);
+      slopes_by_integral(a, x, psi, found, others);
+      for (ptrdiff_t j = 0; j < others; ++j) slopes[places[j]] = found[j];
+    }
+    T* out = static_cast<T*>(out_) + i;
+    for (ptrdiff_t j = 0; j < count; ++j) out[j] = static_cast<T>(slopes[j]);
+  }
+}
+
 template <class Op, int number>
 constexpr BlockOp block_op() {
   if constexpr (!Applies<Op>) {
     return {};
+  } else if constexpr (number == NUMBER_op_gamma_slope) {
+    return {gamma_slope_block, 4 * Op::cost};
   } else if constexpr (sizeof(T) == 4 && (std::is_base_of_v<Wide, Op> || std::is_base_of_v<Series, Op>)) {
     return {through_double<number, Op::arity>, Op::cost};
   } else if constexpr (is_polynomial(number)) {

@@ -58,33 +58,36 @@ FUNCTION W cosine_pi(W r) {
                 3.50031217666946e-09);
 }
 
-// The logarithm of the gamma function between 1 and 3, of the distances u from 1 and v from 2, where it is 0.
+// The logarithm of the gamma function between 1 and 4, of the distances u from 1 and v from 2, where it is 0.
 FUNCTION W lgamma_between(W u, W v) {
   return u * v *
-         POLY9(u, 0.5772156649015329, 1.7957408691512327, 2.186166542970679, 1.3223232365299926, 0.41735592672574723,
-               0.06616935852850662, 0.004626756140980625, 0.00010308980435750115, 1.544286007973169e-07) /
-         POLY9(u, 1, 3.535926624621293, 5.020520573163792, 3.6713403501825623, 1.4765832102801146, 0.32382126709358533,
-               0.03611594437143113, 0.0017449500495445168, 2.4676745873327574e-05);
+         POLY10(u, 0.5772156649015329, 1.9184491240724417, 2.5482869266894705, 1.7353784145854594, 0.6475379331820537,
+                0.1315475077115862, 0.013646965686628166, 0.0006254321099418796, 9.052065947579509e-06, 8.282713446174468e-09) /
+         POLY10(u, 1, 3.748513119379957, 5.738202953731988, 4.6346276830093025, 2.1337997969050173, 0.5661283333714182,
+                0.08367193812940361, 0.006335723831552411, 0.00020761819740754223, 1.979616037398412e-06);
 }
-// Of a > 0: below 1 moved up, from 3 on Stirling's series.
+// Of |a| < 4: below 1 moved up, below 0 by the reflection.
 FUNCTION W lgamma_near(W a) {
-  const W l = log(a);
-  const bool less = a < 1, low = a < 3;
-  const W u = less ? a : a - 1, v = less ? a - 1 : a - 2;
-  const W z = 1 / a, w = z * z;
-  const W above = (a - (W)0.5) * (l - 1) +
-                  ((W)0.41893853320467274 +
-                   z * POLY13(w, 0.08333333333333333, -0.0027777777777757695, 0.000793650792622404, -0.0005952378854503139,
-                              0.0008417282394032359, -0.0019160464198791072, 0.006346110578292672, -0.027601910018978465,
-                              0.13605466944124706, -0.6346190865706115, 2.348297111372058, -5.724231505133728, 6.653396422514748));
-  return low ? lgamma_between(u, v) - (less ? l : 0) : above;
+  const W m = fabs(a), s = fabs(sine_pi(m - rint(m))) * (W)0.3183098861837907;
+  const bool less = m < 1, above = a > 0;
+  const W u = less ? m : m - 1;
+  const W r = lgamma_between(u, u - 1);
+  const W l = log((above ? (W)1 : s) * (less == above ? m : (W)1));
+  return (0 - l) + copysign((W)1, a) * r;
 }
-// Below 0 by the reflection.
+// What Stirling's series corrects, from 3 on.
+FUNCTION W stirling_rest(W a) {
+  const W z = 1 / a, w = z * z;
+  return z * POLY13(w, 0.08333333333333333, -0.0027777777777757695, 0.000793650792622404, -0.0005952378854503139,
+                    0.0008417282394032359, -0.0019160464198791072, 0.006346110578292672, -0.027601910018978465, 0.13605466944124706,
+                    -0.6346190865706115, 2.348297111372058, -5.724231505133728, 6.653396422514748);
+}
 FUNCTION W lgamma_all(W a) {
-  const W m = fabs(a), l = lgamma_near(m);
-  const W below = log((W)3.141592653589793 / fabs(sine_pi(m - rint(m))) / m) - l;
-  const W reflected = m < (W)1e-17 ? l : below;
-  return a > 0 ? l : (m < (W)4e15 ? reflected : (a != a ? a : (W)INFINITE));
+  const W m = fabs(a), near = lgamma_near(a);
+  const W above = (m - (W)0.5) * (log(m) - 1) + ((W)0.41893853320467274 + stirling_rest(m));
+  const W below = log((W)3.141592653589793 / fabs(sine_pi(m - rint(m))) / m) - above;
+  const W far = a > 0 ? above : (m < (W)4e15 ? below : (W)INFINITE);
+  return m < 4 ? near : (a != a ? a : far);
 }
 
 // Of a > 0: the asymptotic series from 4 on, below that after four steps of the recurrence.
@@ -130,9 +133,11 @@ FUNCTION W j0_near(W a) {
   const W x = fabs(a), z = a * a;
   const W zeros = (x - (W)2.404825557695773 - (W)-1.176691651530894e-16) * (x + (W)2.404825557695773) *
                   ((x - (W)5.520078110286311 - (W)8.088597146146722e-17) * (x + (W)5.520078110286311));
-  return zeros * POLY12(z, 0.005674693325155617, -0.00025120235414943397, 4.784356140904163e-06, -5.317886335202576e-08,
-                        3.935827378974691e-10, -2.0931214084068986e-12, 8.413184775762446e-15, -2.6504977669610348e-17,
-                        6.72768839420786e-20, -1.4048419907288446e-22, 2.422940453295708e-25, -3.027341846156215e-28);
+  return x < (W)1e-9
+             ? (W)1
+             : zeros * POLY12(z, 0.005674693325155617, -0.00025120235414943397, 4.784356140904163e-06, -5.317886335202576e-08,
+                              3.935827378974691e-10, -2.0931214084068986e-12, 8.413184775762446e-15, -2.6504977669610348e-17,
+                              6.72768839420786e-20, -1.4048419907288446e-22, 2.422940453295708e-25, -3.027341846156215e-28);
 }
 FUNCTION W j1_near(W a) {
   const W x = fabs(a), z = a * a;
@@ -348,7 +353,8 @@ FUNCTION W erfcx_above(W x) {
 FUNCTION W erfcx_of(W a) {
   const W x = fabs(a), e = erfcx_above(x), b = x < 30 ? x : (W)30, s = b * b;
   const W r = 2 * exp(s) * (1 + square_rest(b, s)) - e;
-  return a >= 0 ? (x == (W)INFINITE ? (W)0 : e) : (a != a ? a : r);
+  const W far = a >= 0 ? (x == (W)INFINITE ? (W)0 : e) : (a != a ? a : r);
+  return x < (W)1e-9 ? 1 - (W)1.1283791670955126 * a : far;
 }
 // Its slope 2 x erfcx(x) - 2 / sqrt(pi), which cancels on the right.
 FUNCTION W erfcx_slope_of(W a) {
@@ -367,7 +373,8 @@ FUNCTION W erfcx_slope_of(W a) {
 FUNCTION W erfc_of(W a) {
   const W x = fabs(a), b = x < 28 ? x : (W)28, s = b * b;
   const W r = exp(-s) * (1 - square_rest(b, s)) * erfcx_above(b);
-  return a >= 0 ? r : (a != a ? a : 2 - r);
+  const W far = a >= 0 ? r : (a != a ? a : 2 - r);
+  return x < (W)1e-9 ? 1 - (W)1.1283791670955126 * a : far;
 }
 FUNCTION W erf_of(W a) {
   const W z = a * a;
@@ -377,9 +384,9 @@ FUNCTION W erf_of(W a) {
   return fabs(a) < 1 ? small : (a != a ? a : copysign(1 - erfc_of(fabs(a)), a));
 }
 FUNCTION W ndtr_log(W a) {
-  const W x = fabs(a), e = (W)0.5 * erfcx_above(x * (W)0.7071067811865476), half = (W)0.5 * (a * a);
-  const W part = e * exp(-half), u = a < 0 ? e : 1 - part, l = log(u);
-  const W r = a < 0 ? l - half : l + ((1 - u) - part) / u;
+  const W x = fabs(a), e = (W)0.5 * erfcx_above(x * (W)0.7071067811865476), power = (W)0.5 * (a * a);
+  const W part = e * exp(-power), u = a < 0 ? e : 1 - part, l = log(u);
+  const W r = a < 0 ? l - power : l + ((1 - u) - part) / u;
   return part < (W)1e-17 && a > 0 ? -part : (a != a ? a : r);
 }
 // The quantile of the normal distribution whose probability is q above one half; tail: that on its side. near: of tails above 2e-11.

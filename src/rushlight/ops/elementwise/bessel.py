@@ -36,9 +36,7 @@ for _n in (0, 1):
     _statement(
         f"bessel_j{_n}", "input", f"The Bessel function of the first kind {_of}", -30.0, 30.0
     )
-    _statement(
-        f"bessel_y{_n}", "input", f"The Bessel function of the second kind {_of}", 0.1, 40.0
-    )
+    _statement(f"bessel_y{_n}", "input", f"The Bessel function of the second kind {_of}", 0.1, 40.0)
     _statement(
         f"modified_bessel_i{_n}",
         "input",

@@ -179,21 +179,21 @@ def _mvlgamma(input: Tensor, p: int) -> Tensor:
         raise RuntimeError("p has to be greater than or equal to 1")
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         input = input.to(get_default_dtype())
-    total = lgamma(_lowered(wide(input), p)).sum(-1) + p * (p - 1) / 4 * math.log(_PI)
+    total = lgamma(_lowered(wide(input), p)).sum(0) + p * (p - 1) / 4 * math.log(_PI)
     return total.to(input.dtype)
 
 
 def _lowered(input: Tensor, p: int) -> Tensor:
-    """input - i / 2 for i < p, along a last dimension."""
-    check_room((*input.shape, p))
+    """input - i / 2 for i < p, along a first dimension."""
+    check_room((p, *input.shape))
     halves = of(input).tensor((np.arange(p) / 2).astype(input._form.dtype))
-    return input.unsqueeze(-1) - halves
+    return input - halves.reshape(p, *[1] * input.dim())
 
 
 mvlgamma = general(
     "mvlgamma(input: Tensor, p: int)",
     is_=_mvlgamma,
-    vjp={"input": lambda g, input, p: g * digamma(_lowered(input, p)).sum(-1)},
+    vjp={"input": lambda g, input, p: g * digamma(_lowered(input, p)).sum(0)},
     in_place=True,
     out="cast",
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
@@ -446,7 +446,7 @@ _i1_slope: Op = _hidden(
     "_i1_slope(input: Tensor)",
     lambda input: 0.75 * i1(input) + 0.25 * _bessel_i(input, 3),
     "The derivative of i1.",
-    "i1'({input})",
+    "(iv(0, {input}) + iv(2, {input})) / 2",
     kernel="i1_slope",
     samples=one,
 )
@@ -454,7 +454,7 @@ _i1e_slope: Op = _hidden(
     "_i1e_slope(input: Tensor)",
     lambda input, out: 0.75 * i1e(input) + 0.25 * _bessel_ie(input, 3) - input.sgn() * out,
     "The derivative of i1 divided by e ** |input|.",
-    "i1'({input}) / exp(|{input}|)",
+    "(ive(0, {input}) + ive(2, {input})) / 2",
     kernel="i1e_slope",
     samples=one,
 )
@@ -527,12 +527,14 @@ _erfcx_slope: Op = _slope_of_erfcx(
     "_erfcx_slope(input: Tensor)",
     lambda input: _erfcx_derivative(input, 2),
     kernel="erfcx_slope",
+    written="erfcx_derivative(1, {input})",
     samples=one,
 )
 _erfcx_derivative: Op = _slope_of_erfcx(
     "_erfcx_derivative(input: Tensor, order: Number)",
     lambda input, order: _erfcx_derivative(input, order + 1),
     kernel="erfcx_derivative",
+    written="erfcx_derivative({order}, {input})",
     samples=_of_orders,
 )
 
@@ -540,7 +542,7 @@ _erfcx_derivative: Op = _slope_of_erfcx(
 @composite(where="special", samples=one, out="cast")
 def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the normal distribution."""
-    return (erf(input * math.sqrt(0.5)) + 1) * 0.5
+    return erf(input * math.sqrt(0.5)).add_(1).mul_(0.5)
 
 
 def _log_ndtr_slope(input: Tensor) -> Tensor:

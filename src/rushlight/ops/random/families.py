@@ -20,7 +20,8 @@ from ..._levels.running import draws
 from ..elementwise.special import digamma
 from ..making.creation import zeros_like
 from ..table.arrays import Array, refuse, scalar_name
-from ..table.kinds import composite, general
+from ..table.formulas import Symbol, Untraceable
+from ..table.kinds import composite, general, pointwise
 from ..table.reference import alias
 from ..table.signature import Generator
 from .fills import check_type
@@ -49,10 +50,12 @@ def _underived(op: str) -> Any:
 
 
 def _unfinished(op: str) -> Any:
-    def rule(g: Tensor) -> Any:
+    def partial(input: Tensor | Symbol) -> Any:
+        if isinstance(input, Symbol):
+            raise Untraceable("no derivative")
         raise NotImplementedError(f"the derivative for '{op}' is not implemented.")
 
-    return rule
+    return partial
 
 
 def _poisson_numbers(rate: Array, generator: object) -> Array:
@@ -139,26 +142,20 @@ def _gamma_numbers(alpha: Array, generator: object) -> Array:
     return np.maximum(made, np.finfo(alpha.dtype).tiny)
 
 
-def _gamma_gradient(alpha: Array, x: Array) -> Array:
-    refuse("_standard_gamma_grad_cpu", alpha, "biuc", halves=True)
-    alpha, x = np.broadcast_arrays(alpha, x)
-    a = _wrap(_doubles(alpha))
-    return _kernels.gamma_gradient(a, _wrap(_doubles(x)), digamma(a))._array.astype(x.dtype)
-
-
-_standard_gamma_grad: Any = general(
+_standard_gamma_grad: Any = pointwise(
     "_standard_gamma_grad(input: Tensor, output: Tensor)",
-    _gamma_gradient,
-    vjp={
+    kernel="gamma_slope",
+    partials={
         "input": _unfinished("_standard_gamma_grad"),
         "output": _unfinished("_standard_gamma_grad"),
     },
+    refuses={"bool int half complex": "_standard_gamma_grad_cpu"},
     node="NotImplemented",
+    in_place=False,
     method=False,
     samples=lambda make: [
         (make(2, 3, low=0.5, high=3.0), make(2, 3, low=0.5, high=3.0)),
     ],
-    batch="trailing",
     traits="underived",
     doc="The derivative of a gamma number `output` with respect to its parameter `input`.",
 )

@@ -1,4 +1,4 @@
-"""Derivatives of gamma and beta numbers by their parameters.
+"""Derivatives of beta numbers by their parameters.
 
 They are computed in float64, as on the CPU; a device without it leaves them to the host.
 """
@@ -64,21 +64,11 @@ def _table(name: str, made: Callable[[], Any], like: Tensor) -> Tensor:
     return _tables[key]
 
 
-# ---- derivatives of gamma and beta numbers
-
-
 def _nodes() -> Any:
     """The double exponential rule for half lines: nodes exp(pi / 2 sinh t), and their weights."""
     t, step = np.linspace(-3.6, 3.6, 145, retstep=True)
     nodes = np.exp(np.pi / 2 * np.sinh(t))
     return np.stack([nodes, step * np.pi / 2 * np.cosh(t) * nodes], -1)
-
-
-def _gradient(a: Tensor, b: Tensor | None, x: Tensor, psi: Tensor, dtype: dtypes.dtype) -> Tensor:
-    table, out = _table("nodes", _nodes, x), empty(x.shape, x)
-    given = a, b, x, psi, table, out, table.shape[0], x.numel()
-    start("special.cl", "number_gradient", x.numel(), x, *given)
-    return rows(out, dtype)
 
 
 def _spread_doubles(*tensors: Any) -> list[Tensor] | None:
@@ -93,14 +83,6 @@ def _spread_doubles(*tensors: Any) -> list[Tensor] | None:
     return [rows(_views.expand(rows(t.detach(), dtypes.float64), shape)) for t in tensors]
 
 
-@there(families._standard_gamma_grad)
-def standard_gamma_grad(alpha: Tensor, x: Tensor) -> Tensor:
-    spread = _spread_doubles(alpha, x)
-    if spread is None:
-        return NotImplemented
-    return _gradient(spread[0], None, spread[1], digamma(spread[0]), x.dtype)
-
-
 @there(families._dirichlet_grad)
 def dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     spread = _spread_doubles(x, alpha, total)
@@ -108,4 +90,7 @@ def dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
         return NotImplemented
     wide, a, whole = spread
     b = whole - a
-    return _gradient(a, b, wide, digamma(a) - digamma(a + b), x.dtype)
+    table, out = _table("nodes", _nodes, wide), empty(wide.shape, wide)
+    given = a, b, wide, digamma(a) - digamma(a + b), table, out, table.shape[0], wide.numel()
+    start("special.cl", "beta_gradient", wide.numel(), wide, *given)
+    return rows(out, x.dtype)
