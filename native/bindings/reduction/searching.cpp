@@ -29,8 +29,7 @@ Layout with_dim_at(const Layout& l, int dim, int at) {
 // (elements, or slices along a dimension, the number of each element's, how many of each), the last two empty where they are not asked
 // for. Slices are put before the other dimensions.
 Triple distinct_elements(const TensorInfo& given, Any along, bool consecutive, bool numbered, bool counted) {
-  if (is_complex_type(given.dtype))
-    return fail(PyExc_NotImplementedError, "\"unique\" not implemented for '%s'", scalar_name(given.dtype));
+  if (!has_keys(given.dtype) || is_meta(given)) return {};
   const bool all = along.object == Py_None;
   const int dim = all ? 0 : dim_argument(along.object, given.ndim);
   if (dim < 0) return {};
