@@ -133,7 +133,7 @@ Ref logcumsumexp_of(const TensorInfo& a, Dim dim) {
 }
 
 Ref logcumsumexp_gradient(const TensorInfo& g, const TensorInfo& x, const TensorInfo& out, Dim dim) {
-  if (!g.is_float_or_half() || x.dtype != g.dtype || out.dtype != g.dtype) return {};
+  if (!g.ndim || !g.is_float_or_half() || x.dtype != g.dtype || out.dtype != g.dtype) return {};
   if (!same_shape(g.tensor, x.tensor) || !same_shape(g.tensor, out.tensor)) return {};
   return over_lines<3>({g, x, out}, dim, [](DType type, ptrdiff_t rows, ptrdiff_t n, const char* const* from, char* to) {
     by_type(
