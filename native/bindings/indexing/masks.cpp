@@ -126,7 +126,8 @@ bool common_shape(const Py_ssize_t* a, int a_ndim, const Py_ssize_t* b, int b_nd
 Ref masked_select(const TensorInfo& x, const TensorInfo& mask) {
   Shape shape;
   if (mask.dtype != DType::Bool || is_meta(x, mask) || !common_shape(x.shape, x.ndim, mask.shape, mask.ndim, shape)) return {};
-  const Ref values = spread_to(Ref::borrow(as_object(x.tensor)), shape), held = spread_to(Ref::borrow(as_object(mask.tensor)), shape);
+  const Ref values = spread_to(Ref::borrow(as_object(x.tensor)), shape),
+            held = spread_to(Ref::borrow(as_object(mask.tensor)), shape);
   const char* bytes = data_of(held);
   const Held found(bytes, as_tensor(held)->numel());
   Ref out = new_ref(x.dtype, 1, &found.count, DeviceType::Cpu);

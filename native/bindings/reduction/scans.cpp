@@ -121,7 +121,8 @@ Ref over_lines(const TensorInfo (&tensors)[kTensors], int dim, const Run& run) {
 Ref cumprod_gradient(const TensorInfo& g, const TensorInfo& x, Dim dim) {
   if (!g.is_float_or_half() || x.dtype != g.dtype || !same_shape(g.tensor, x.tensor)) return {};
   return over_lines<2>({g, x}, dim, [](DType type, ptrdiff_t rows, ptrdiff_t n, const char* const* from, char* to) {
-    by_type(type, [&]<class T>(T* grad, const T* gs, const T* xs) { cumprod_backward(gs, xs, rows, n, grad); }, to, from[0], from[1]);
+    by_type(
+        type, [&]<class T>(T* grad, const T* gs, const T* xs) { cumprod_backward(gs, xs, rows, n, grad); }, to, from[0], from[1]);
   });
 }
 
@@ -137,8 +138,8 @@ Ref logcumsumexp_gradient(const TensorInfo& g, const TensorInfo& x, const Tensor
   if (!same_shape(g.tensor, x.tensor) || !same_shape(g.tensor, out.tensor)) return {};
   return over_lines<3>({g, x, out}, dim, [](DType type, ptrdiff_t rows, ptrdiff_t n, const char* const* from, char* to) {
     by_type(
-        type, [&]<class T>(T* grad, const T* gs, const T* xs, const T* ys) { logcumsumexp_backward(gs, xs, ys, rows, n, grad); }, to,
-        from[0], from[1], from[2]);
+        type, [&]<class T>(T* grad, const T* gs, const T* xs, const T* ys) { logcumsumexp_backward(gs, xs, ys, rows, n, grad); },
+        to, from[0], from[1], from[2]);
   });
 }
 
