@@ -210,8 +210,9 @@ struct DenseKernels {
   void (*variance_rows)(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, double divisor, void* out,
                         void* mean);
   // Running sums (products) along the middle of a contiguous (outer, n, inner); accumulated in double, integers in
-  // int64. Element types: F32, F64, and I64 for integers.
-  void (*cumulate)(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out);
+  // int64. Element types: F32, F64, and I64 for integers. `reverse`: from the end on.
+  void (*cumulate)(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool reverse,
+                   void* out);
 
   // --- softmax.cpp --- over the middle of a contiguous (outer, n, inner)
   // `large`: the result is larger than the caches (kLargeResult) and may be written past them.

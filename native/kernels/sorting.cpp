@@ -532,7 +532,8 @@ bool search(DType dtype, const char* row, const int64_t* sorter, ptrdiff_t n, co
     each_block<K>(dtype, values, count, [&](ptrdiff_t first, ptrdiff_t m, const K* wanted) {
       ptrdiff_t at[kSideBySide];
       (after ? search_block<true, K> : search_block<false, K>)(keys.at, n, wanted, m, at);
-      if (narrow) std::transform(at, at + m, reinterpret_cast<int32_t*>(out) + first, [](ptrdiff_t i) { return static_cast<int32_t>(i); });
+      if (narrow)
+        std::transform(at, at + m, reinterpret_cast<int32_t*>(out) + first, [](ptrdiff_t i) { return static_cast<int32_t>(i); });
       else std::copy_n(at, m, reinterpret_cast<int64_t*>(out) + first);
     });
     return true;
@@ -547,7 +548,8 @@ bool among(DType dtype, const char* row, ptrdiff_t n, const char* values, ptrdif
     loader(dtype, zero)(row, item_size(dtype), n, 0, keys.at);
     if (has_nan(dtype)) n = std::remove(keys.at, keys.at + n, kNan<K>) - keys.at;
     const Keys<K> all(keys.at, n);
-    if (n && all.range < static_cast<uint64_t>(std::min<ptrdiff_t>(4 * (n + count), 1 << 30))) {  // a table of what is there, or is not
+    if (n &&
+        all.range < static_cast<uint64_t>(std::min<ptrdiff_t>(4 * (n + count), 1 << 30))) {  // a table of what is there, or is not
       const Bits range = all.range + 1;
       const Room<char> table(static_cast<ptrdiff_t>(range) + 1);
       if (!table.at) return false;

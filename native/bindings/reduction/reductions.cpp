@@ -498,29 +498,6 @@ Ref logsumexp(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */
   return over_rows(a, dims.mask, keepdim, a.dtype, run);
 }
 
-template <bool Product>
-Ref cumulative(const TensorInfo& a, Dim dim) {
-  const bool integer = a.dtype == DType::Bool || a.dtype == DType::U8 || (a.dtype >= DType::I8 && a.dtype <= DType::I64);
-  if (!a.is_float() && !integer) return {};
-  const DType type = integer ? DType::I64 : a.dtype;
-  Ref in = contiguous_as(a.tensor, type);
-  Ref result = new_ref(type, a.ndim, a.shape, device_of(a));
-  if (!has_memory(result)) return result;
-  Py_ssize_t outer = 1, inner = 1;
-  for (int i = 0; i < dim; i++) outer *= a.shape[i];
-  for (int i = dim + 1; i < a.ndim; i++) inner *= a.shape[i];
-  const Py_ssize_t length = a.ndim ? a.shape[dim] : 1;
-  if (as_tensor(result)->numel() == 0) return result;
-  const char* data = data_of(in);
-  char* out = data_of(result);
-  const ptrdiff_t step = length * inner * item_size(type);
-  Unlocked unlocked(outer * step > kReleaseGilBytes, in, result);
-  parallel(outer, kChunk / (length * inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    dense_kernels().cumulate(Product, type, data + begin * step, end - begin, length, inner, out + begin * step);
-  });
-  return result;
-}
-
 // The tensor summed over the dimensions that broadcasting `shape` to its own shape repeated; the tensor itself if there are none.
 Ref sum_to(const TensorInfo& a, const Shape& to) {
   const auto& [shape, ndim] = static_cast<const Sizes&>(to);
@@ -562,8 +539,6 @@ const KernelRows rows{
     long_kernel<HalvesToo<argument<true>>::call, "argmax(a, dim=None, keepdim=False): the first index; a NaN wins">(),
     long_kernel<HalvesToo<argument<false>>::call, "argmin(a, dim=None, keepdim=False): the first index; a NaN wins">(),
     long_kernel<logsumexp, "logsumexp(a, dims=None, keepdim=False, dtype=None)">(),
-    long_kernel<cumulative<false>, "cumsum(a, dim)">(),
-    long_kernel<cumulative<true>, "cumprod(a, dim)">(),
     long_kernel<sum_to, "sum_to(a, shape): undoes broadcasting from shape to a.shape by summing">(),
 };
 

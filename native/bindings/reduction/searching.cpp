@@ -29,8 +29,7 @@ Layout with_dim_at(const Layout& l, int dim, int at) {
 // (elements, or slices along a dimension, the number of each element's, how many of each), the last two empty where they are not asked
 // for. Slices are put before the other dimensions.
 Triple distinct_elements(const TensorInfo& given, Any along, bool consecutive, bool numbered, bool counted) {
-  if (is_complex_type(given.dtype))
-    return fail(PyExc_NotImplementedError, "\"unique\" not implemented for '%s'", scalar_name(given.dtype));
+  if (!has_keys(given.dtype) || is_meta(given)) return {};
   const bool all = along.object == Py_None;
   const int dim = all ? 0 : dim_argument(along.object, given.ndim);
   if (dim < 0) return {};
@@ -49,7 +48,11 @@ Triple distinct_elements(const TensorInfo& given, Any along, bool consecutive, b
   if (n > kLongestLine && item < 8) return fail(PyExc_RuntimeError, "unique(): more than 2**32 elements of fewer than 8 bytes");
   const Py_ssize_t none = 0;
   const bool as_given = all && numbered;
-  const Ref inverse = new_ref(DType::I64, as_given ? given.ndim : 1, as_given ? given.shape : numbered ? &n : &none, DeviceType::Cpu);
+  const Ref inverse = new_ref(DType::I64, as_given ? given.ndim : 1,
+                              as_given   ? given.shape
+                              : numbered ? &n
+                                         : &none,
+                              DeviceType::Cpu);
   const Workspace room(8.0 * static_cast<double>(counted ? 2 * n : n) + 16);
   if (!room.p) return no_memory();
   int64_t *firsts = reinterpret_cast<int64_t*>(room.p), *many = counted ? firsts + n : nullptr;
@@ -113,8 +116,8 @@ Ref search_rows(const TensorInfo& bounds, const TensorInfo& values, bool right, 
     parallel(parts, kGrain / part + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t i = begin; i < end; i++) {
         const Py_ssize_t row = lines > 1 ? i * n : 0, first = i * part, count = std::min(part, values.size() - first);
-        if (!search(bounds.dtype, bounds.data + row * item, order ? order + row : nullptr, n, values.data + first * item, count, right,
-                    narrow, to + first * wide))
+        if (!search(bounds.dtype, bounds.data + row * item, order ? order + row : nullptr, n, values.data + first * item, count,
+                    right, narrow, to + first * wide))
           done.store(false, std::memory_order_relaxed);
       }
     });
@@ -300,7 +303,8 @@ Ref bin_counts(const TensorInfo& x, Given<"Sequence[Tensor]"> list, const Tensor
         Py_ssize_t k = guess < static_cast<T>(bins) ? static_cast<Py_ssize_t>(guess) : bins - 1;
         if (k && v < edge[k]) k--;
         else if (k + 1 < bins && v >= edge[k + 1]) k++;
-        if (!(v >= edge[k] && v < edge[k + 1])) k = std::min<Py_ssize_t>(std::upper_bound(edge + 1, edge + bins, v) - edge - 1, bins - 1);
+        if (!(v >= edge[k] && v < edge[k + 1]))
+          k = std::min<Py_ssize_t>(std::upper_bound(edge + 1, edge + bins, v) - edge - 1, bins - 1);
         at[i] = at[i] * bins + k;
       }
     };

@@ -105,18 +105,18 @@ Pair chosen(const TensorInfo& given, int dim, Choice choice, Py_ssize_t k, Py_ss
     bool done;
     {
       Unlocked unlocked(a.size() * a.tensor->item() > kReleaseGilBytes, a, values, indices);
-      done = each_block_of_lines<3>(a, dim, {a.strides, steps[0], steps[1]},
-                                    [&](Py_ssize_t count, const Py_ssize_t* offsets, const Py_ssize_t* next) {
-                                      int64_t few[256];
-                                      const Workspace many(count * m > 256 ? static_cast<double>(count) * static_cast<double>(m) * 8 : 1);
-                                      if (!many.p) return false;
-                                      int64_t* places = count * m > 256 ? reinterpret_cast<int64_t*>(many.p) : few;
-                                      const Lines lines{a.data + offsets[0], n, step, count, next[0]};
-                                      if (!choose(a.dtype, choice, k, descending, lines, places)) return false;
-                                      move_chosen(a.dtype, lines, places, m,
-                                                  {to + offsets[1], places_to + offsets[2], out_step, next[1], index_step, next[2]});
-                                      return true;
-                                    });
+      done = each_block_of_lines<3>(
+          a, dim, {a.strides, steps[0], steps[1]}, [&](Py_ssize_t count, const Py_ssize_t* offsets, const Py_ssize_t* next) {
+            int64_t few[256];
+            const Workspace many(count * m > 256 ? static_cast<double>(count) * static_cast<double>(m) * 8 : 1);
+            if (!many.p) return false;
+            int64_t* places = count * m > 256 ? reinterpret_cast<int64_t*>(many.p) : few;
+            const Lines lines{a.data + offsets[0], n, step, count, next[0]};
+            if (!choose(a.dtype, choice, k, descending, lines, places)) return false;
+            move_chosen(a.dtype, lines, places, m,
+                        {to + offsets[1], places_to + offsets[2], out_step, next[1], index_step, next[2]});
+            return true;
+          });
     }
     if (!done) return no_memory();
   }

@@ -16,10 +16,10 @@ from .. import _core
 from .._base import dtypes
 from .._core import Tensor, kernels
 from ..ops.elementwise import elementary
-from ..ops.indexing import index_select, scatter, take
+from ..ops.indexing import index_select, scatter
 from ..ops.layers import padding
 from ..ops.matrix import fused_products, norms, products
-from ..ops.reduction import reductions, scans
+from ..ops.reduction import reductions
 from ..ops.table.statement import OPS
 from .complex import (
     COMPLEX,
@@ -142,7 +142,7 @@ def prod_(z: Tensor, dim: int | None = None, keepdim: bool = False, dtype: Any =
     return found if keepdim or found is NotImplemented else _core.kernels.select(found, dim, 0)
 
 
-@there(kernels.cumprod, scans.cumprod, complex=True)
+@there(kernels.cumprod, complex=True)
 def cumprod(z: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The products of 2, 4, 8, ... entries that end at each."""
     if not is_complex(z) or dtype not in (None, z.dtype) or type(dim) is not int:
@@ -303,8 +303,8 @@ def _of_truth(*targets: object) -> None:
 
 _of_truth(reductions.any, kernels.any)
 _of_truth(reductions.all, kernels.all)
-_of_truth(reductions.count_nonzero)
-_of_truth(take._nonzero_rows)
+_of_truth(kernels.count_nonzero)
+_of_truth(kernels.nonzero)
 
 
 def _spread_of(target: object, root: bool, mean: bool) -> None:

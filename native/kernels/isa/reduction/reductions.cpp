@@ -363,40 +363,84 @@ void variance_rows(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_st
 
 // --- running sums and products ---
 
+template <bool Product, class A>
+RUSHLIGHT_INLINE A accumulated(A a, A b) {
+  return Product ? a * b : a + b;
+}
+
+// Rows go side by side: each sum waits for the one before. Row r begins with acc[r]; `step` is 1 or -1, as from the end.
+constexpr ptrdiff_t kRows = 8;
 template <bool Product, class T, class A>
-void cumulate_of(const T* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, T* out) {
+void cumulate_rows(const T* in, ptrdiff_t next, ptrdiff_t n, ptrdiff_t step, T* out, A* acc) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const ptrdiff_t at = i * step;
+    for (ptrdiff_t r = 0; r < kRows; r++) {
+      acc[r] = accumulated<Product>(acc[r], static_cast<A>(in[r * next + at]));
+      out[r * next + at] = static_cast<T>(acc[r]);
+    }
+  }
+}
+
+template <bool Product, class T, class A>
+void cumulate_of(const T* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool reverse, T* out) {
   constexpr ptrdiff_t kTile = 64;
+  constexpr A kFirst = Product ? 1 : 0;
+  const ptrdiff_t step = reverse ? -1 : 1, first = reverse ? (n - 1) * inner : 0;
+  ptrdiff_t o = 0;
   if (inner == 1) {
-    for (ptrdiff_t o = 0; o < outer; o++, in += n, out += n) {
-      A acc = Product ? 1 : 0;
-      for (ptrdiff_t i = 0; i < n; i++) {
-        acc = Product ? acc * static_cast<A>(in[i]) : acc + static_cast<A>(in[i]);
-        out[i] = static_cast<T>(acc);
+    A acc[kRows];
+    for (; o + kRows <= outer; o += kRows) {
+      for (A& a : acc) a = kFirst;
+      cumulate_rows<Product>(in + o * n + first, n, n, step, out + o * n + first, acc);
+    }
+    for (; o < outer; o++) {
+      const T* x = in + o * n + first;
+      T* y = out + o * n + first;
+      ptrdiff_t i = 0;
+      A sum = kFirst;
+      if constexpr (!Product && !std::is_same_v<T, double>) {  // parts of one row; the sums of floats, in double, cannot overflow
+        const ptrdiff_t part = n >= 64 * kRows ? n / kRows : 0;
+        for (ptrdiff_t r = 0; part && r < kRows; r++) {
+          acc[r] = sum;
+          A sums[kRows] = {};
+          const T* p = reverse ? x - (r + 1) * part + 1 : x + r * part;
+          for (ptrdiff_t k = 0; k + kRows <= part; k += kRows)
+            for (ptrdiff_t l = 0; l < kRows; l++) sums[l] += static_cast<A>(p[k + l]);
+          for (ptrdiff_t k = part / kRows * kRows; k < part; k++) sum += static_cast<A>(p[k]);
+          for (const A s : sums) sum += s;
+        }
+        if (part) cumulate_rows<Product>(x, part * step, part, step, y, acc);
+        i = part * kRows;
+        if (part) sum = acc[kRows - 1];
+      }
+      for (; i < n; i++) {
+        sum = accumulated<Product>(sum, static_cast<A>(x[i * step]));
+        y[i * step] = static_cast<T>(sum);
       }
     }
     return;
   }
-  for (ptrdiff_t o = 0; o < outer; o++, in += n * inner, out += n * inner)
+  for (; o < outer; o++, in += n * inner, out += n * inner)
     for (ptrdiff_t start = 0; start < inner; start += kTile) {
       const ptrdiff_t width = smaller(kTile, inner - start);
       A acc[kTile];
-      for (ptrdiff_t j = 0; j < width; j++) acc[j] = Product ? 1 : 0;
+      for (ptrdiff_t j = 0; j < width; j++) acc[j] = kFirst;
       for (ptrdiff_t i = 0; i < n; i++) {
-        const T* x = in + i * inner + start;
-        T* y = out + i * inner + start;
+        const T* x = in + first + i * step * inner + start;
+        T* y = out + first + i * step * inner + start;
         for (ptrdiff_t j = 0; j < width; j++) {
-          acc[j] = Product ? acc[j] * static_cast<A>(x[j]) : acc[j] + static_cast<A>(x[j]);
+          acc[j] = accumulated<Product>(acc[j], static_cast<A>(x[j]));
           y[j] = static_cast<T>(acc[j]);
         }
       }
     }
 }
 
-void cumulate(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out) {
+void cumulate(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool reverse, void* out) {
   const auto run = [&]<class T, class A>() {
     const T* x = static_cast<const T*>(in);
     T* y = static_cast<T*>(out);
-    product ? cumulate_of<true, T, A>(x, outer, n, inner, y) : cumulate_of<false, T, A>(x, outer, n, inner, y);
+    product ? cumulate_of<true, T, A>(x, outer, n, inner, reverse, y) : cumulate_of<false, T, A>(x, outer, n, inner, reverse, y);
   };
   if (dtype == DType::F32) run.template operator()<float, double>();
   else if (dtype == DType::F64) run.template operator()<double, double>();

@@ -186,6 +186,7 @@ def _spread(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
 masked_select: Op = linear(
     "masked_select(input: Tensor, mask: Tensor)",
     _masked_select,
+    native=_kernels.masked_select,
     transpose={"input": lambda g, mask, input_shape: _masked_select_backward(g, mask, input_shape)},
     out="same",
     samples=lambda make: [
@@ -200,6 +201,7 @@ masked_select: Op = linear(
 _masked_select_backward: Op = linear(
     "_masked_select_backward(input: Tensor, mask: Tensor, shape: Any)",
     _spread,
+    native=_kernels.masked_select_backward,
     transpose={
         "input": lambda g, mask: masked_select(g, mask),
     },
@@ -274,6 +276,7 @@ def _nonzero(x: Array) -> Array:
 _nonzero_rows = constant(
     "nonzero(input: Tensor)",
     _nonzero,
+    native=_kernels.nonzero,
     out="nonzero: Expected out tensor to have scalar type {want.scalar_name} but got scalar "
     "type{got.scalar_name}",
     samples=lambda make: [(make(3, 4, kind="bool"),), (make(3),)],
@@ -288,6 +291,7 @@ _nonzero_rows = constant(
 _nonzero_columns = constant(
     "_nonzero_columns(input: Tensor)",
     lambda x: tuple(np.ascontiguousarray(c) for c in np.nonzero(flat(x))),
+    native=_kernels.nonzero_columns,
     method=False,
     out=False,
     by_values="nonzero",

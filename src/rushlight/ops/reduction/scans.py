@@ -27,15 +27,10 @@ _kernels = _core.kernels
 _wrap = _core.wrap
 
 
-def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
+def _cumulated(name: str, ufunc: Any) -> Any:
     def forward(a: Array, dim: int, dtype: Any) -> Array:
         if dtype is dtypes.bool and a.ndim:
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-        if dtype is None:
-            found = kernel(a, dim)
-            if found is not NotImplemented:
-                return found
-            a = a.astype(np.int64) if a.dtype.kind == "u" else a  # as its sum
         d = dim_in(dim, a.ndim)
         if a.ndim == 0:
             return a.copy()
@@ -57,9 +52,11 @@ def _some(make: Callable[..., Any]) -> list[Any]:
 
 cumsum: Op = linear(
     "cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None)",
-    _cumulated("cumsum", _kernels.cumsum, np.add),
+    _cumulated("cumsum", np.add),
+    native=_kernels.cumsum,
     typed="inside",
     transpose={"input": lambda g, dim: _from_the_end(g, dim)},
+    backward=(_kernels.cumsum_backward, "g dim"),
     in_place=True,
     out="dtype",
     samples=_some,
@@ -101,9 +98,11 @@ def _finite_at_zero(factor: Tensor, x: Tensor) -> Tensor:
 
 cumprod: Op = general(
     "cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None)",
-    _cumulated("cumprod", _kernels.cumprod, np.multiply),
+    _cumulated("cumprod", np.multiply),
+    native=_kernels.cumprod,
     typed="inside",
     vjp={"input": lambda g, input, out, dim: _cumprod_grad(g, input, out, dim)},
+    backward=(_kernels.cumprod_backward, "g input dim"),
     in_place=True,
     out="dtype",
     samples=_some,
@@ -118,27 +117,13 @@ _SCALAR_TYPE = "expected scalar_type {want.scalar_name} but found {got.scalar_na
 
 
 def _extreme_so_far(name: str, largest: bool) -> Op:
-    ufunc = np.maximum if largest else np.minimum
-
-    def forward(a: Array, dim: int) -> tuple[Array, Array]:
-        if a.dtype.kind == "c":
-            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_name(a)}'")
-        if a.ndim == 0 and dim not in (-1, 0):
-            raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
-        d = dim_in(dim, a.ndim)
-        if a.ndim == 0:
-            return a.copy(), np.zeros((), np.int64)
-        wide = widened(a)
-        best = ufunc.accumulate(wide, d)
-        # The latest place that equals the best so far; among NaN, the latest NaN.
-        new = (wide == best) if wide.dtype.kind in "bui" else (wide == best) | np.isnan(wide)
-        place = np.arange(a.shape[d]).reshape([-1 if i == d else 1 for i in range(a.ndim)])
-        index = np.maximum.accumulate(np.where(new, place, 0), d)
-        return rounded(best, a), index
+    def refused(a: Array, dim: int) -> Any:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_name(a)}'")
 
     return selecting(
         f"{name}(input: Tensor, dim: int)",
-        forward,
+        refused,
+        native=getattr(_kernels, name),
         keepdim=True,
         add=True,
         out=_SCALAR_TYPE,
@@ -162,9 +147,6 @@ def _logcumsumexp(a: Array, dim: int) -> Array:
     if a.ndim == 0:
         return a.copy()
     with np.errstate(all="ignore"):
-        if a.dtype.kind != "c":
-            wide = a.astype(np.float64) if a.dtype == np.float32 else widened(a)
-            return rounded(np.logaddexp.accumulate(wide, d), a)
         # Sums of 1, 2, 4, ... neighbours; before the first is nothing, whose logarithm is -inf.
         x = np.moveaxis(a.astype(np.complex128), d, 0)
         sums = log_add_exp(x, np.full_like(x, -np.inf))
@@ -228,7 +210,9 @@ def _logcumsumexp_tangent(t: Tensor, input: Tensor, out: Tensor, dim: int) -> An
 logcumsumexp: Op = general(
     "logcumsumexp(input: Tensor, dim: int)",
     _logcumsumexp,
+    native=_kernels.logcumsumexp,
     vjp={"input": lambda g, input, out, dim: _logcumsumexp_grad(g, input, out, dim)},
+    backward=(_kernels.logcumsumexp_backward, "g input out dim"),
     jvp={"input": _logcumsumexp_tangent},
     out=_SCALAR_TYPE,
     samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],

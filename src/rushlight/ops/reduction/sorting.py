@@ -395,10 +395,15 @@ def _no_gradient(name: str) -> Any:
     return rule
 
 
+def _no_order(a: Array, *_: object) -> Any:
+    raise NotImplementedError(f"\"unique\" not implemented for '{scalar_name(a)}'")
+
+
 def _distinct_op(name: str, torch_name: str, node: str) -> Op:
     return general(
         f"{name}(input: Tensor, dim: int, consecutive: bool, inverse: bool, counts: bool)",
-        _kernels.distinct,
+        _no_order,
+        native=_kernels.distinct,
         vjp={"input": _no_gradient(torch_name)},
         node=node,
         first_only=True,
@@ -406,7 +411,7 @@ def _distinct_op(name: str, torch_name: str, node: str) -> Op:
         out=False,
         kernel_name="unique",
         by_values=torch_name,
-        doc="Distinct elements or slices; where each went, and how many there are, where asked for.",
+        doc="Distinct elements or slices; where each went, and how many there are of each.",
     )
 
 

@@ -254,7 +254,7 @@ def _scatter_zero(x: Tensor, dim: int, index: Tensor) -> Tensor:
     return _scatter_value(x, dim, index, 0)
 
 
-@there(_core.kernels.put_along)
+@there(kernels.put_along)
 def _put_along(g: Tensor, index: Tensor, shape: Ints, dim: int, keepdim: bool, add: bool) -> Tensor:
     if not movable(g) or not _adds(g, int(add)):
         return NotImplemented
@@ -268,7 +268,7 @@ def _put_along(g: Tensor, index: Tensor, shape: Ints, dim: int, keepdim: bool, a
     return rows(out, g.dtype)
 
 
-@there(_core.kernels.take_along)
+@there(kernels.take_along)
 def _take_along(x: Tensor, index: Tensor, dim: int, keepdim: bool, add: bool) -> Tensor:
     if not movable(x):
         return NotImplemented
@@ -529,7 +529,7 @@ def _column(places: Tensor, shape: Ints, d: int, out: Tensor, first: int = 0) ->
         start(_FILE, "number_in", places.numel(), places, places, out, *given)
 
 
-@there(take_ops._nonzero_rows, takes="real")
+@there(kernels.nonzero, takes="real")
 def nonzero(x: Any) -> Tensor:
     places, shape = _filled_places(x), tuple(x.shape)
     sizes, strides = (places.numel(), len(shape)), (1, places.numel())
@@ -551,7 +551,7 @@ def nonzero_static(x: Tensor, size: int, fill_value: int) -> Tensor:
     return out
 
 
-@there(take_ops._nonzero_columns, takes="real")
+@there(kernels.nonzero_columns, takes="real")
 def _nonzero_columns(x: Tensor) -> Tensors:
     shape = tuple(x.shape) or (1,)
     places = _filled_places(x)
@@ -570,7 +570,7 @@ def _common(*shapes: Any) -> tuple[int, ...]:
     return tuple(take_ops._common(tuple(shapes[0]), tuple(shapes[1])))
 
 
-@there(take_ops.masked_select)
+@there(kernels.masked_select)
 def masked_select(x: Tensor, mask: Any) -> Tensor:
     if not movable(x, mask) or mask.dtype is not bool_type:
         return NotImplemented
@@ -579,7 +579,7 @@ def masked_select(x: Tensor, mask: Any) -> Tensor:
     return index_get(seen, _mask(mask, shape), tuple(range(len(shape))), 0)
 
 
-@there(take_ops._masked_select_backward)
+@there(kernels.masked_select_backward)
 def _masked_select_backward(g: Any, mask: Any, shape: Ints) -> Tensor:
     if not movable(g, mask) or mask.dtype is not bool_type:
         return NotImplemented

@@ -161,7 +161,7 @@ def nansum(a: Tensor, dim: Dims = None, keepdim: bool = False, dtype: Any = None
     )
 
 
-@there(reductions.count_nonzero, takes="real")
+@there(kernels.count_nonzero, takes="real")
 def count_nonzero(a: Tensor, dim: int | None = None) -> Tensor:
     return _total(_N.COMBINE_SUM, rows(a, dtypes.bool), dim, False)
 

@@ -6,13 +6,11 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from .... import _core
 from ...._base import dtypes
 from ...._core import Tensor, kernels
 from ...._devices.launch import Tensors, code, computed, empty, rows, start
 from ...._devices.there import numbers_of, there
 from ...indexing.there.indexing import index_get
-from .. import scans
 
 _N = numbers_of("scans.cl")
 _SPAN = 512  # elements of a part of a long row
@@ -72,11 +70,11 @@ def _cumulated(how: int, a: Tensor, dim: int, dtype: dtypes.dtype | None = None)
     return found if found is NotImplemented else rows(found, dtype)
 
 
-cumsum = there(kernels.cumsum, scans.cumsum, takes="real")(partial(_cumulated, _N.SCAN_SUM))
-there(kernels.cumprod, scans.cumprod, takes="real")(partial(_cumulated, _N.SCAN_PROD))
+cumsum = there(kernels.cumsum, takes="real")(partial(_cumulated, _N.SCAN_SUM))
+there(kernels.cumprod, takes="real")(partial(_cumulated, _N.SCAN_PROD))
 
 
-@there(scans.logcumsumexp, takes="float")
+@there(kernels.logcumsumexp, takes="float")
 def logcumsumexp(a: Tensor, dim: int) -> Tensor:
     return _scan(a, dim, _N.SCAN_LOG_SUM)
 
@@ -93,8 +91,8 @@ def _extreme_so_far(a: Tensor, dim: int, how: int) -> Tensors:
     return out, index
 
 
-there(scans.cummax, takes="real")(partial(_extreme_so_far, how=_N.SCAN_MAX))
-there(scans.cummin, takes="real")(partial(_extreme_so_far, how=_N.SCAN_MIN))
+there(kernels.cummax, takes="real")(partial(_extreme_so_far, how=_N.SCAN_MAX))
+there(kernels.cummin, takes="real")(partial(_extreme_so_far, how=_N.SCAN_MIN))
 
 
 # ---- sorted orders
@@ -102,12 +100,12 @@ there(scans.cummin, takes="real")(partial(_extreme_so_far, how=_N.SCAN_MIN))
 
 def _swapped(a: Tensor, d: int) -> Tensor:
     """With a dimension and the last exchanged, contiguous."""
-    return rows(_core.kernels.transpose(a, d, -1)) if a.dim() and d != a.dim() - 1 else rows(a)
+    return rows(kernels.transpose(a, d, -1)) if a.dim() and d != a.dim() - 1 else rows(a)
 
 
 def _flat(a: Tensor) -> Tensor:
     """All elements as one contiguous row."""
-    return _core.kernels.reshape(rows(a), (a.numel(),))
+    return kernels.reshape(rows(a), (a.numel(),))
 
 
 def order_of(x: Tensor, descending: bool) -> Tensor:
@@ -144,10 +142,10 @@ def _back(values: Tensor, index: Tensor, d: int, keep: bool) -> Tensors:
     found = _swapped(values, d), _swapped(index, d)
     if keep or not values.dim():
         return found
-    return tuple(_core.kernels.squeeze(t, d) for t in found)
+    return tuple(kernels.squeeze(t, d) for t in found)
 
 
-@there(_core.kernels.sort, takes="real")
+@there(kernels.sort, takes="real")
 def sort(a: Tensor, dim: int, descending: bool, stable: bool | None) -> Tensors:
     d = _dimension(dim, a)
     if d is None:
@@ -155,7 +153,7 @@ def sort(a: Tensor, dim: int, descending: bool, stable: bool | None) -> Tensors:
     return _sorted_part(a, d, bool(descending), 0, a.shape[d] if a.dim() else 1)
 
 
-@there(_core.kernels.topk, takes="int float")
+@there(kernels.topk, takes="int float")
 def topk(a: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Tensors:
     d = _dimension(dim, a)
     if d is None or type(k) is not int or not 0 <= k <= (a.shape[d] if a.dim() else 1):
@@ -165,7 +163,7 @@ def topk(a: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     return _sorted_part(a, d, bool(largest), 0, k)
 
 
-@there(_core.kernels.kthvalue, takes="int float")
+@there(kernels.kthvalue, takes="int float")
 def kthvalue(a: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Tensors:
     d = _dimension(dim, a)
     if d is None or type(k) is not int or not 1 <= k <= (a.shape[d] if a.dim() else 1):
@@ -188,15 +186,15 @@ def _chosen(a: Tensor, dim: int = -1, keepdim: bool = False, *, median: int) -> 
     return _back(values, index, d, bool(keepdim))
 
 
-there(_core.kernels.mode, takes="real")(partial(_chosen, median=0))
+there(kernels.mode, takes="real")(partial(_chosen, median=0))
 
 
 def _median(a: Tensor, dim: int, keepdim: bool = False, *, kind: int) -> Tensors:
     return _chosen(a, dim, keepdim, median=kind)
 
 
-there(_core.kernels.median, takes="int float")(partial(_median, kind=1))
-there(_core.kernels.nanmedian, takes="int float")(partial(_median, kind=2))
+there(kernels.median, takes="int float")(partial(_median, kind=1))
+there(kernels.nanmedian, takes="int float")(partial(_median, kind=2))
 
 
 def _median_all(a: Tensor, kind: int) -> Tensor:
@@ -206,8 +204,8 @@ def _median_all(a: Tensor, kind: int) -> Tensor:
     return found if found is NotImplemented else found[0]
 
 
-there(_core.kernels.median_of_all, takes="int float")(partial(_median_all, kind=1))
-there(_core.kernels.nanmedian_of_all, takes="int float")(partial(_median_all, kind=2))
+there(kernels.median_of_all, takes="int float")(partial(_median_all, kind=1))
+there(kernels.nanmedian_of_all, takes="int float")(partial(_median_all, kind=2))
 
 
 # ---- places in sorted rows, and distinct elements
@@ -218,7 +216,7 @@ def _sorted_row(a: Tensor) -> Tensor:
     return _sorted_part(_flat(a), 0, False, 0, a.numel())[0]
 
 
-@there(_core.kernels.searchsorted, takes="int float same, sorter: real")
+@there(kernels.searchsorted, takes="int float same, sorter: real")
 def search_sorted(
     bounds: Tensor, values: Tensor, right: bool, side: str | None, int32: bool, sorter: Any = None
 ) -> Tensor:
@@ -227,7 +225,7 @@ def search_sorted(
     if sorter is not None:
         if sorter.shape != bounds.shape or not sorter.is_contiguous():
             return NotImplemented
-        bounds = _core.kernels.gather(bounds, -1, sorter)
+        bounds = kernels.gather(bounds, -1, sorter)
     if not (bounds.is_contiguous() and values.is_contiguous()) or (side == "left" and right):
         return NotImplemented  # the host warns, or refuses
     if bounds.dim() > 1 and values.shape[:-1] != bounds.shape[:-1]:
@@ -241,7 +239,7 @@ def search_sorted(
     return out
 
 
-@there(_core.kernels.isin, takes="real same")
+@there(kernels.isin, takes="real same")
 def is_in(elements: Tensor, among: Tensor, invert: bool) -> Tensor:
     if not among.numel():
         return NotImplemented
@@ -252,14 +250,14 @@ def is_in(elements: Tensor, among: Tensor, invert: bool) -> Tensor:
     return out
 
 
-@there(_core.kernels.bincount, takes="int, weights: real")
+@there(kernels.bincount, takes="int, weights: real")
 def bincount(a: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     if weights is not None or a.dim() != 1 or type(minlength) is not int:
         return NotImplemented
     if minlength < 0 or not a.numel():
         return NotImplemented
     x = _sorted_row(a)
-    least, most = (int(_core.kernels.select(x, 0, place).item()) for place in (0, -1))
+    least, most = (int(kernels.select(x, 0, place).item()) for place in (0, -1))
     if least < 0 or most == 2**63 - 1:
         return NotImplemented
     out = empty((max(most + 1, minlength),), a, dtypes.int64)
@@ -270,7 +268,7 @@ def bincount(a: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
 def _moved(a: Tensor, at: int, to: int) -> Tensor:
     """With a dimension at another place, the others in their order."""
     dims = [d for d in range(a.dim()) if d != at]
-    return _core.kernels.permute(a, (*dims[:to], at, *dims[to:]))
+    return kernels.permute(a, (*dims[:to], at, *dims[to:]))
 
 
 def _order_of_slices(x: Tensor, consecutive: bool) -> Tensor:
@@ -287,7 +285,7 @@ def _order_of_slices(x: Tensor, consecutive: bool) -> Tensor:
     return order
 
 
-@there(_core.kernels.distinct, takes="real")
+@there(kernels.distinct, takes="real")
 def distinct(
     a: Tensor, dim: int | None, consecutive: bool, numbered: bool = True, counted: bool = True
 ) -> Tensors:
@@ -306,7 +304,7 @@ def distinct(
         width = x.numel() // length
         start("scans.cl", "mark_new", length, x, x, order, marks, code(x), length, width)
         numbers = cumsum(marks, 0)
-        count = int(_core.kernels.select(numbers, 0, -1).item())
+        count = int(kernels.select(numbers, 0, -1).item())
     inverse = empty(a.shape if dim is None else (length,), x, dtypes.int64)
     starts, firsts, counts = (empty((count,), x, dtypes.int64) for _ in range(3))
     if length:

@@ -1,0 +1,21 @@
+// Scans along rows of contiguous elements: what each step has depends on the one before.
+#pragma once
+#include "kernels/kernels.h"
+
+namespace rushlight {
+
+// The middle dimension of a contiguous (outer, n, inner) is scanned. Of I32, I64, U64, F32 and F64: the largest or smallest so far and
+// its latest place; a NaN wins.
+bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, char* values,
+                     int64_t* places);
+
+// Of float or double, `rows` rows of n. The gradient of a running product: grad[i] is the product before i times the sum, over j from
+// i on, of g[j] and the elements between i and j.
+template <class T>
+void cumprod_backward(const T* g, const T* x, ptrdiff_t rows, ptrdiff_t n, T* grad);
+template <class T>
+void logcumsumexp(const T* x, ptrdiff_t rows, ptrdiff_t n, T* out);
+template <class T>
+void logcumsumexp_backward(const T* g, const T* x, const T* out, ptrdiff_t rows, ptrdiff_t n, T* grad);
+
+}  // namespace rushlight
