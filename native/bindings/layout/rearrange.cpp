@@ -135,11 +135,32 @@ Ref triangle(const TensorInfo& a, Py_ssize_t diagonal) {
   return result;
 }
 
+// Channels, dimension 1, dealt out from groups.
+Ref channel_shuffle(const TensorInfo& a, Py_ssize_t groups) {
+  if (is_accelerated(a) || a.ndim < 2 || a.ndim >= kMaxDims || groups <= 0 || a.shape[1] % groups) return {};
+  Ref result = new_ref(a.dtype, a.ndim, a.shape, device_of(a));
+  if (!has_memory(result)) return result;
+  const Tensor* made = as_tensor(result);
+  const Py_ssize_t each = a.shape[1] / groups;
+  Layout to, from;
+  for (int i = 0; i < a.ndim; ++i) {
+    if (i == 1) {
+      to.add(each, made->stride(1) * groups);
+      from.add(each, a.strides[1]);
+    }
+    to.add(i == 1 ? groups : a.shape[i], made->stride(i));
+    from.add(to.shape[to.ndim - 1], i == 1 ? a.strides[1] * each : a.strides[i]);
+  }
+  move(result, to, a, from);
+  return result;
+}
+
 const KernelRows rows{
     layout_kernel<contiguous_copy_of, "contiguous_copy(a)">(),
     layout_kernel<flip, "flip(a, dims)">(),
     layout_kernel<roll, "roll(a, shifts, dims)">(),
     layout_kernel<repeat, "repeat(a, repeats)">(),
+    layout_kernel<channel_shuffle, "channel_shuffle(a, groups)">(),
     layout_kernel<triangle<false>, "tril(a, diagonal)">(),
     layout_kernel<triangle<true>, "triu(a, diagonal)">(),
 };

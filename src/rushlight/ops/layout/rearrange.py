@@ -402,6 +402,7 @@ def _unblocked(g: Tensor, shapes: Sequence[Sequence[int]]) -> list[Any]:
 _block_diag: Op = linear(
     "_block_diag(tensors: Sequence[Tensor])",
     _blocks,
+    native=_kernels.block_diag,
     transpose={"tensors": lambda g, tensors_shape: _unblocked(g, tensors_shape)},
     method=False,
     out=False,
