@@ -372,6 +372,15 @@ Ref count_nonzero(const TensorInfo& a, Dims dims) {
   return reduce(Reduce::Sum, info_of(truth), dims.mask ? dims.mask : all_dims(a.ndim), false);
 }
 
+// The sum of a matrix's diagonal.
+Ref trace(const TensorInfo& a) {
+  if (is_accelerated(a) || a.ndim != 2 || a.dtype == DType::Bool) return {};
+  Layout diagonal;
+  diagonal.add(std::min(a.shape[0], a.shape[1]), a.strides[0] + a.strides[1]);
+  const Ref view = make_view(a, diagonal);
+  return as_given(reduce(Reduce::Sum, info_of(view), 1, false), a);
+}
+
 Ref nansum(const TensorInfo& a, const Dims& dims, bool keepdim, OnlyNone dtype) {
   return is_accelerated(a) ? Ref() : reduction<Reduce::NanSum>(a, dims, keepdim, dtype);
 }
@@ -554,6 +563,7 @@ const KernelRows rows{
     long_kernel<reduction<Reduce::All>, "all(a, dims=None, keepdim=False, dtype=None)">(),
     long_kernel<mean, "mean(a, dims=None, keepdim=False, dtype=None)">(),
     layout_kernel<nansum, "nansum(a, dims=None, keepdim=False, dtype=None)">(),
+    layout_kernel<trace, "trace(a)">(),
     layout_kernel<aminmax, "aminmax(a, dim=None, keepdim=False)">(),
     layout_kernel<count_nonzero, "count_nonzero(a, dims=None)">(),
     long_kernel<norm2, "norm2(a, dims=None, keepdim=False, dtype=None): the Euclidean norm">(),

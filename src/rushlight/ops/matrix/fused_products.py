@@ -460,6 +460,7 @@ def _trace(input: Tensor) -> Tensor:
 
 trace = linear_kind(
     "trace(input: Tensor)",
+    native=_kernels.trace,
     is_=_trace,
     transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
     samples=lambda make: [(make(3, 3),), (make(2, 4),)],
