@@ -352,7 +352,8 @@ struct Copy {
     } else if (from_stride == 0 && to_stride == item_size(to_type)) {
       row(t, 0, f, 0, 1);
       spread(t, to_stride, n);
-    } else if (!adjacent || !aligned(t, to_type) || !aligned(f, from_type) || !kernels().convert_adjacent(from_type, f, to_type, t, n)) {
+    } else if (!adjacent || !aligned(t, to_type) || !aligned(f, from_type) ||
+               !kernels().convert_adjacent(from_type, f, to_type, t, n)) {
       row(t, to_stride, f, from_stride, n);
     }
   }

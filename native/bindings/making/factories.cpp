@@ -13,7 +13,7 @@
 namespace rushlight {
 namespace {
 
-bool only_cpu = true;  // no thread ever chose another default device
+thread_local bool on_cpu = true;  // whether the default device of this thread is the CPU
 
 // The arguments of a call of a function that makes tensors.
 struct Making {
@@ -23,13 +23,14 @@ struct Making {
 
   // False where a keyword says more than the element type.
   bool read(PyObject* kwnames) {
-    if (!only_cpu || observed()) return false;
+    if (!on_cpu || observed()) return false;
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
       PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n + k];
       const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
       if (is("dtype") && value != Py_None) {
         if (!read_dtype(value)) return false;
-      } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format")) : value != Py_False || !is("requires_grad")) {
+      } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format"))
+                                  : value != Py_False || !is("requires_grad")) {
         return false;
       }
     }
@@ -331,8 +332,8 @@ PyMethodDef factory(const char* row) {  // "name(*args: Any, **how: Any) -> Tens
   return {name.c_str(), method_of<made_by<make>>(), METH_FASTCALL | METH_KEYWORDS, row};
 }
 
-Nothing other_devices() {
-  only_cpu = false;
+Nothing default_is_cpu(bool truth) {
+  on_cpu = truth;
   return none();
 }
 
@@ -352,7 +353,7 @@ const KernelRows rows{
     factory<logspace>("logspace(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<false>>("tril_indices(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<true>>("triu_indices(*args: Any, **how: Any) -> Tensor"),
-    layout_kernel<other_devices, "other_devices(): the default device may be another than the CPU from now on">(),
+    layout_kernel<default_is_cpu, "default_is_cpu(truth): whether this thread makes tensors on the CPU">(),
 };
 
 }  // namespace

@@ -237,8 +237,7 @@ void reduce_halves(Reduce op, DType dtype, const char* in, Py_ssize_t rows, Py_s
       kernel.rows(reinterpret_cast<const char*>(wide), 1, 0, count, results + i * result_item);
     }
   });
-  if (pieces > 1)
-    dense_kernels().reducer(next_stage(op), kernel.result).rows(results, rows, pieces * result_item, pieces, out);
+  if (pieces > 1) dense_kernels().reducer(next_stage(op), kernel.result).rows(results, rows, pieces * result_item, pieces, out);
 }
 
 // Whether the dimensions of mask are the last ones.
