@@ -157,6 +157,29 @@ Ref stack(TensorInfos& tensors, Any along) {
   return result;
 }
 
+// Matrices, rows and numbers of one type along the diagonal of a matrix of zeros.
+Ref block_diag(TensorInfos& tensors) {
+  Py_ssize_t shape[2] = {};
+  const auto size = [](const TensorInfo& a, int d) { return a.ndim < 2 - d ? 1 : a.shape[a.ndim - 2 + d]; };
+  for (Py_ssize_t i = 0; i < tensors.count; ++i) {
+    if (tensors[i].ndim > 2 || is_accelerated(tensors[i])) return {};
+    for (int d : {0, 1}) {
+      if (__builtin_add_overflow(shape[d], size(tensors[i], d), &shape[d])) return {};
+    }
+  }
+  if (!tensors.count || !same_dtype(tensors)) return {};
+  Ref result = zeros_ref(tensors[0].dtype, 2, shape, tensors.device());
+  if (!has_memory(result)) return result;
+  Py_ssize_t offset = 0;
+  for (Py_ssize_t i = 0; i < tensors.count; ++i) {
+    const TensorInfo& a = tensors[i];
+    const Py_ssize_t block[] = {size(a, 0), size(a, 1)}, *strides = as_tensor(result)->strides();
+    if (a.size()) copy_values(owned(new_view(as_tensor(result), 2, block, strides, offset)), a.tensor);
+    offset += block[0] * strides[0] + block[1] * strides[1];
+  }
+  return result;
+}
+
 // Each joined tensor's piece of g, as views.
 Tensors cat_backward(TensorInfo& g, Dim dim, Given<"tuple[Sequence[int], ...]"> shapes) {
   if (!PyTuple_Check(shapes)) return {};
@@ -191,6 +214,7 @@ Ref to_copy(const TensorInfo& a, Given<"_dtype"> dtype) {
 const KernelRows rows{
     long_kernel<cat, "cat(tensors, dim)">(),
     long_kernel<stack, "stack(tensors, dim)">(),
+    long_kernel<block_diag, "block_diag(tensors)">(),
     layout_kernel<cat_backward, "cat_backward(g, dim, shapes)">(),
     layout_kernel<clone, "clone(a, memory_format=None)">(),
     layout_kernel<to_copy, "to_copy(a, dtype)">(),

@@ -135,11 +135,56 @@ Ref triangle(const TensorInfo& a, Py_ssize_t diagonal) {
   return result;
 }
 
+// The last dimension on a diagonal of two new ones.
+Ref diag_embed(const TensorInfo& a, Py_ssize_t offset, Py_ssize_t dim1, Py_ssize_t dim2) {
+  if (is_accelerated(a) || a.ndim == 0 || a.ndim >= kMaxDims) return {};
+  const int ndim = a.ndim + 1, first = normal_dim(dim1, ndim), second = first < 0 ? -1 : normal_dim(dim2, ndim);
+  Py_ssize_t size;
+  if (second < 0 || first == second || offset == PY_SSIZE_T_MIN ||
+      __builtin_add_overflow(a.shape[a.ndim - 1], std::abs(offset), &size))
+    return {};
+  Layout whole;
+  for (int i = 0, d = 0; i < ndim; ++i) whole.add(i == first || i == second ? size : a.shape[d++], 0);
+  Ref result = zeros_ref(a.dtype, ndim, whole.shape, device_of(a));
+  if (!has_memory(result) || a.size() == 0) return result;
+  const Py_ssize_t* strides = as_tensor(result)->strides();
+  Layout to, from(a.tensor);
+  for (int i = 0; i < ndim; ++i) {
+    if (i != first && i != second) to.add(whole.shape[i], strides[i]);
+  }
+  to.add(a.shape[a.ndim - 1], strides[first] + strides[second]);
+  to.offset = offset >= 0 ? offset * strides[second] : -offset * strides[first];
+  move(result, to, a, from);
+  return result;
+}
+
+// Channels, dimension 1, dealt out from groups.
+Ref channel_shuffle(const TensorInfo& a, Py_ssize_t groups) {
+  if (is_accelerated(a) || a.ndim < 2 || a.ndim >= kMaxDims || groups <= 0 || a.shape[1] % groups) return {};
+  Ref result = new_ref(a.dtype, a.ndim, a.shape, device_of(a));
+  if (!has_memory(result)) return result;
+  const Tensor* made = as_tensor(result);
+  const Py_ssize_t each = a.shape[1] / groups;
+  Layout to, from;
+  for (int i = 0; i < a.ndim; ++i) {
+    if (i == 1) {
+      to.add(each, made->stride(1) * groups);
+      from.add(each, a.strides[1]);
+    }
+    to.add(i == 1 ? groups : a.shape[i], made->stride(i));
+    from.add(to.shape[to.ndim - 1], i == 1 ? a.strides[1] * each : a.strides[i]);
+  }
+  move(result, to, a, from);
+  return result;
+}
+
 const KernelRows rows{
     layout_kernel<contiguous_copy_of, "contiguous_copy(a)">(),
     layout_kernel<flip, "flip(a, dims)">(),
     layout_kernel<roll, "roll(a, shifts, dims)">(),
     layout_kernel<repeat, "repeat(a, repeats)">(),
+    layout_kernel<diag_embed, "diag_embed(a, offset, dim1, dim2)">(),
+    layout_kernel<channel_shuffle, "channel_shuffle(a, groups)">(),
     layout_kernel<triangle<false>, "tril(a, diagonal)">(),
     layout_kernel<triangle<true>, "triu(a, diagonal)">(),
 };

@@ -13,7 +13,7 @@
 namespace rushlight {
 namespace {
 
-bool only_cpu = true;  // no thread ever chose another default device
+thread_local bool on_cpu = true;  // whether the default device of this thread is the CPU
 
 // The arguments of a call of a function that makes tensors.
 struct Making {
@@ -23,13 +23,14 @@ struct Making {
 
   // False where a keyword says more than the element type.
   bool read(PyObject* kwnames) {
-    if (!only_cpu || observed()) return false;
+    if (!on_cpu || observed()) return false;
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
       PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n + k];
       const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
       if (is("dtype") && value != Py_None) {
         if (!read_dtype(value)) return false;
-      } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format")) : value != Py_False || !is("requires_grad")) {
+      } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format"))
+                                  : value != Py_False || !is("requires_grad")) {
         return false;
       }
     }
@@ -196,20 +197,27 @@ Ref eye(Making& call) {
   return made;
 }
 
-// out[i] = value(i) for all elements; the index as an int that converts quickly, from a base on.
+// out[i] = value(base, i - base) for elements [begin, end): an int converts quickly.
 template <class T, class F>
-void each_index(const Ref& made, const F& value) {
-  T* out = data_of<T>(made);
-  const Py_ssize_t n = as_tensor(made)->numel();
+void each_index(T* out, Py_ssize_t begin, Py_ssize_t end, const F& value) {
   constexpr Py_ssize_t kBlock = 1 << 16;
-  Unlocked unlocked(n * static_cast<Py_ssize_t>(sizeof(T)) > kReleaseGilBytes, made);
-  parallel((n + kBlock - 1) / kBlock, 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    for (ptrdiff_t b = begin; b < end; ++b) {
-      const Py_ssize_t first = b * kBlock;
-      const int count = static_cast<int>(std::min(n - first, kBlock));
-      for (int i = 0; i < count; ++i) out[first + i] = static_cast<T>(value(first, i));
+  parallel((end - begin + kBlock - 1) / kBlock, 1, [&](ptrdiff_t first, ptrdiff_t last) {
+    for (ptrdiff_t b = first; b < last; ++b) {
+      const Py_ssize_t base = begin + b * kBlock;
+      const int count = static_cast<int>(std::min(end - base, kBlock));
+      for (int i = 0; i < count; ++i) out[base + i] = static_cast<T>(value(base, i));
     }
   });
+}
+
+// Calls f(elements, how many) of a new vector.
+template <class T, class F>
+Ref new_vector(DType dtype, Py_ssize_t n, const F& f) {
+  Ref made = new_ref(dtype, 1, &n, DeviceType::Cpu);
+  T* out = data_of<T>(made);
+  Unlocked unlocked(n * item_size(dtype) > kReleaseGilBytes, made);
+  f(out);
+  return made;
 }
 
 Ref arange(Making& call) {
@@ -224,9 +232,11 @@ Ref arange(Making& call) {
     if (by == 0 || by == PY_SSIZE_T_MIN || __builtin_sub_overflow(last, first, &span) || (span != 0 && (span < 0) != (by < 0)))
       return {};
     const Py_ssize_t count = span / by + (span % by != 0);
-    Ref made = new_ref(DType::I64, 1, &count, DeviceType::Cpu);
-    each_index<int64_t>(made, [=](Py_ssize_t base, int i) { return (first + base * by) + by * i; });
-    return made;
+    return new_vector<int64_t>(DType::I64, count, [=](int64_t* out) {
+      parallel(count, 1 << 16, [=](ptrdiff_t begin, ptrdiff_t end) {
+        for (int64_t i = begin, x = first + begin * by; i < end; ++i, x += by) out[i] = x;
+      });
+    });
   }
   const DType dtype = call.dtype == DType::Count ? registry.default_dtype : call.dtype;
   double first = 0, last, by = 1;
@@ -235,10 +245,9 @@ Ref arange(Making& call) {
   const double span = (last - first) / by;
   if (!(by != 0) || !(span >= 0) || !(span < 1e15)) return {};
   const Py_ssize_t count = static_cast<Py_ssize_t>(std::ceil(span));
-  Ref made = new_ref(dtype, 1, &count, DeviceType::Cpu);
   const auto value = [=](Py_ssize_t base, int i) { return first + (static_cast<double>(base) + i) * by; };
-  dtype == DType::F32 ? each_index<float>(made, value) : each_index<double>(made, value);
-  return made;
+  if (dtype == DType::F32) return new_vector<float>(dtype, count, [&](float* out) { each_index(out, 0, count, value); });
+  return new_vector<double>(dtype, count, [&](double* out) { each_index(out, 0, count, value); });
 }
 
 // From both ends towards the middle, so that both are exact. A step's product is not rounded before it is added: torch's compilers
@@ -247,13 +256,11 @@ template <class T, class Wide>
 Ref spaced(DType dtype, double start, double end, Py_ssize_t n) {
   const T left = static_cast<T>(start), right = static_cast<T>(end);
   const Wide step = (right - left) / static_cast<T>(n > 1 ? n - 1 : 1);
-  Ref made = new_ref(dtype, 1, &n, DeviceType::Cpu);
-  each_index<T>(made, [=](Py_ssize_t base, int i) {
-    const bool low = base + i < n / 2 || n == 1;
-    const Wide at = static_cast<Wide>(base) + i, back = static_cast<Wide>(n - 1 - base) - i;
-    return low ? left + step * at : right - step * back;
+  const Py_ssize_t middle = n == 1 ? 1 : n / 2;
+  return new_vector<T>(dtype, n, [&](T* out) {
+    each_index(out, 0, middle, [=](Py_ssize_t base, int i) { return left + step * (static_cast<Wide>(base) + i); });
+    each_index(out, middle, n, [=](Py_ssize_t base, int i) { return right - step * (static_cast<Wide>(n - 1 - base) - i); });
   });
-  return made;
 }
 
 Ref linspace(Making& call) {
@@ -274,7 +281,15 @@ Ref logspace(Making& call) {
   if (!fits(base, dtype)) return {};
   Ref made = linspace(call);
   if (!made) return made;
-  each_value(made, [base](auto x) { return std::pow(static_cast<decltype(x)>(base), x); });
+  static const int pow = opcode("pow");
+  const Py_ssize_t n = as_tensor(made)->numel();
+  constexpr Py_ssize_t kPiece = 1024;
+  alignas(64) double bases[kPiece];
+  by_type(dtype, [&](auto* b) { std::fill_n(b, kPiece, base); }, reinterpret_cast<char*>(bases));
+  for (Py_ssize_t i = 0; i < n; i += kPiece) {
+    char* x = data_of(made) + i * item_size(dtype);
+    kernels().block(pow, dtype)(bases, x, nullptr, x, std::min(n - i, kPiece));
+  }
   return made;
 }
 
@@ -317,8 +332,8 @@ PyMethodDef factory(const char* row) {  // "name(*args: Any, **how: Any) -> Tens
   return {name.c_str(), method_of<made_by<make>>(), METH_FASTCALL | METH_KEYWORDS, row};
 }
 
-Nothing other_devices() {
-  only_cpu = false;
+Nothing default_is_cpu(bool truth) {
+  on_cpu = truth;
   return none();
 }
 
@@ -338,7 +353,7 @@ const KernelRows rows{
     factory<logspace>("logspace(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<false>>("tril_indices(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<true>>("triu_indices(*args: Any, **how: Any) -> Tensor"),
-    layout_kernel<other_devices, "other_devices(): the default device may be another than the CPU from now on">(),
+    layout_kernel<default_is_cpu, "default_is_cpu(truth): whether this thread makes tensors on the CPU">(),
 };
 
 }  // namespace

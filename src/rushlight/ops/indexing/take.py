@@ -251,6 +251,7 @@ def _to_source(g: Tensor, mask: Tensor, source_shape: Size) -> Tensor:
 masked_scatter: Op = linear(
     "masked_scatter(input: Tensor, mask: Tensor, source: Tensor)",
     _masked_scatter,
+    native=_kernels.masked_scatter,
     write=_write_masked,
     native=_kernels.masked_scatter,
     overlap="arguments",

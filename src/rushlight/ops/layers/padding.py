@@ -396,6 +396,7 @@ def _deal(x: Array, groups: int) -> Array:
 _channel_shuffle: Op = linear(
     "_channel_shuffle(input: Tensor, groups: Any)",
     _deal,
+    native=_core.kernels.channel_shuffle,
     transpose={"input": lambda g, groups: _channel_shuffle(g, g.shape[1] // groups)},
     node="ChannelShuffleBackward0",
     method=False,

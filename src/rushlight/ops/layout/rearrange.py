@@ -316,6 +316,7 @@ triu = _triangle("triu", lambda n, m, k: ~np.tri(n, m, k - 1, dtype=bool))
 
 diag_embed: Op = linear(
     "diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1)",
+    native=_kernels.diag_embed,
     is_=lambda input, offset, dim1, dim2: _embedded(input, offset, dim1, dim2),
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
     out=False,
@@ -402,6 +403,7 @@ def _unblocked(g: Tensor, shapes: Sequence[Sequence[int]]) -> list[Any]:
 _block_diag: Op = linear(
     "_block_diag(tensors: Sequence[Tensor])",
     _blocks,
+    native=_kernels.block_diag,
     transpose={"tensors": lambda g, tensors_shape: _unblocked(g, tensors_shape)},
     method=False,
     out=False,
