@@ -23,7 +23,7 @@ from ..table.arrays import Array, dim_in, refuse
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
-from ..table.samples import one, pair
+from ..table.samples import one, pair, three
 from ..table.signature import Flag, Number, Tensor
 
 _NOT_FLOAT = "bool int complex"
@@ -644,7 +644,7 @@ _gate = pointwise(
     forward=lambda input, other: input * sigmoid(other),
     partials={
         "input": lambda other: sigmoid(other),
-        "other": lambda input, other: _gate_slope(input, other),
+        "other": lambda g, input, other: _gate_slope(g, input, other),
     },
     method=False,
     in_place=False,
@@ -652,18 +652,19 @@ _gate = pointwise(
     doc="input * sigmoid(other).",
 )
 _gate_slope = pointwise(
-    "_gate_slope(input: Tensor, other: Tensor)",
-    forward=lambda input, other: input * sigmoid(other) * (1 - sigmoid(other)),
+    "_gate_slope(grad: Tensor, input: Tensor, other: Tensor)",
+    forward=lambda grad, input, other: grad * input * (sigmoid(other) * (1 - sigmoid(other))),
     partials={
-        "input": lambda other: sigmoid(other) * (1 - sigmoid(other)),
-        "other": lambda input, other: (
-            input * sigmoid(other) * (1 - sigmoid(other)) * (1 - 2 * sigmoid(other))
+        "grad": lambda input, other: input * (sigmoid(other) * (1 - sigmoid(other))),
+        "input": lambda grad, other: grad * (sigmoid(other) * (1 - sigmoid(other))),
+        "other": lambda grad, input, other: (
+            grad * input * (sigmoid(other) * (1 - sigmoid(other))) * (1 - 2 * sigmoid(other))
         ),
     },
     method=False,
     in_place=False,
-    samples=pair,
-    doc="The derivative of input * sigmoid(other) by other.",
+    samples=three,
+    doc="The gradient of input * sigmoid(other) for other.",
 )
 
 
@@ -682,7 +683,7 @@ def _glu(input: Tensor, dim: int) -> Tensor:
 
 def _glu_vjp(g: Tensor, input: Tensor, dim: int) -> Tensor:
     left, right = input.chunk(2, dim)
-    return cat([_gate(g, right), _gate_slope(g * left, right)], dim)
+    return cat([_gate(g, right), _gate_slope(g, left, right)], dim)
 
 
 glu = general(
