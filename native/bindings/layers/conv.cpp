@@ -177,8 +177,8 @@ Ref mix_channels(const TensorInfo& images, const MatrixView& weights, const Ref&
   Ref made = new_ref(wide, images.ndim, by_place.shape, DeviceType::Cpu);
   if (as_tensor(made)->numel()) {
     Unlocked unlocked(images.size() * channels > kParallelWork, images, kept, bias, made);
-    gemm(images.dtype, places, channels, from, 1.0, {images.data, from, 1}, weights, bias ? data_of(bias) : nullptr, 0.0, data_of(made),
-         true);
+    gemm(images.dtype, places, channels, from, 1.0, {images.data, from, 1}, weights, bias ? data_of(bias) : nullptr, 0.0,
+         data_of(made), true);
   }
   made = rounded(static_cast<Ref&&>(made), images.dtype);
   const TensorInfo rows = info_of(made);
@@ -269,8 +269,8 @@ Ref convolution_weight(const TensorInfo& grad, const TensorInfo& x, const Shape&
     Ref result = new_ref(type, g.dims + 2, shape, device);
     {
       Unlocked unlocked(g.work() > kParallelWork, grad, x, result);
-      gemm(own, g.out_channels, g.in_channels, g.batch * g.places(), 1.0, {grad.data, 1, g.out_channels}, {x.data, g.in_channels, 1}, nullptr,
-           0.0, data_of(result), true);
+      gemm(own, g.out_channels, g.in_channels, g.batch * g.places(), 1.0, {grad.data, 1, g.out_channels},
+           {x.data, g.in_channels, 1}, nullptr, 0.0, data_of(result), true);
     }
     return rounded(static_cast<Ref&&>(result), own);
   }

@@ -121,7 +121,8 @@ struct Pairs {
   Py_ssize_t work() const { return x.rows * y.columns * x.columns; }
 
   // The products into c, one matrix after the other, or added to what is there; `summed`: all into the same matrix.
-  void multiply(const Ref& c, bool add = false, bool summed = false, const void* bias = nullptr, const Tensor* kept = nullptr) const {
+  void multiply(const Ref& c, bool add = false, bool summed = false, const void* bias = nullptr,
+                const Tensor* kept = nullptr) const {
     const Py_ssize_t m = x.rows, n = y.columns, k = x.columns, each = work();
     char* out = data_of(c);
     const ptrdiff_t bytes = summed ? 0 : m * n * item_size(computed_in(type));
@@ -339,7 +340,8 @@ Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const Tens
   const DType type = g.dtype, wide = computed_in(type);
   const Py_ssize_t n = g.shape[g.ndim - 1];
   if (need_x && (!w.tensor || w.dtype != type || w.ndim != 2 || w.shape[0] != n)) return {};
-  if (need_w && (!x.tensor || x.dtype != type || x.ndim != g.ndim || !std::equal(g.shape, g.shape + g.ndim - 1, x.shape))) return {};
+  if (need_w && (!x.tensor || x.dtype != type || x.ndim != g.ndim || !std::equal(g.shape, g.shape + g.ndim - 1, x.shape)))
+    return {};
   const DeviceType device = device_of(g, x, w);
   const Ref given = contiguous(g.tensor);
   const TensorInfo gradient = info_of(given);
@@ -423,7 +425,8 @@ Result<"tuple[int, ...]"> chain_sizes(Given<"list[Tensor]"> tensors) {
   TensorInfo before, matrix;
   for (Py_ssize_t i = 0; i < n; i++, before = matrix) {
     if (!read_tensor(PyList_GET_ITEM(tensors.object, i), matrix) || matrix.ndim != 2 || matrix.tensor->flags & kWrapped) return {};
-    if (i && (matrix.dtype != before.dtype || matrix.tensor->device() != before.tensor->device() || matrix.shape[0] != before.shape[1]))
+    if (i &&
+        (matrix.dtype != before.dtype || matrix.tensor->device() != before.tensor->device() || matrix.shape[0] != before.shape[1]))
       return {};
     PyTuple_SET_ITEM(sizes.get(), i, owned(PyLong_FromSsize_t(matrix.shape[0])).release());
   }

@@ -11,7 +11,6 @@ from .. import return_types
 from .._core import Tensor
 from ..ops.matrix.fused_products import cross as cross
 from ..ops.matrix.fused_products import inner as inner
-from ..ops.matrix.fused_products import kron as kron
 from ..ops.matrix.fused_products import tensordot as tensordot
 from ..ops.matrix.matrix_functions import logdet as logdet
 from ..ops.matrix.matrix_functions import matrix_power as matrix_power
@@ -120,6 +119,9 @@ def geqrf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices."""
+
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Kronecker product: every element of input times all of other."""
 
 def lstsq(input: Any, A: Any = None, upper: Any = None) -> Any:
     """Removed: `torch.linalg.lstsq` takes its place."""

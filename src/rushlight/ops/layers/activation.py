@@ -639,7 +639,7 @@ def rrelu_(
 alias("rrelu_", rrelu_, method=False, where="nn torch")
 
 
-_gate = pointwise(
+_gate: Op = pointwise(
     "_gate(input: Tensor, other: Tensor)",
     forward=lambda input, other: input * sigmoid(other),
     partials={
@@ -651,14 +651,14 @@ _gate = pointwise(
     samples=pair,
     doc="input * sigmoid(other).",
 )
-_gate_slope = pointwise(
+_gate_slope: Op = pointwise(
     "_gate_slope(grad: Tensor, input: Tensor, other: Tensor)",
     forward=lambda grad, input, other: grad * input * (sigmoid(other) * (1 - sigmoid(other))),
     partials={
         "grad": lambda input, other: input * (sigmoid(other) * (1 - sigmoid(other))),
         "input": lambda grad, other: grad * (sigmoid(other) * (1 - sigmoid(other))),
         "other": lambda grad, input, other: (
-            grad * input * (sigmoid(other) * (1 - sigmoid(other))) * (1 - 2 * sigmoid(other))
+            grad * input * (sigmoid(other) * (1 - sigmoid(other))) * -tanh(other / 2)
         ),
     },
     method=False,
