@@ -644,7 +644,7 @@ _gate: Op = pointwise(
     forward=lambda input, other: input * sigmoid(other),
     partials={
         "input": lambda other: sigmoid(other),
-        "other": lambda g, input, other: _gate_slope(g, input, other),
+        "other": lambda g, input, other: _gate_slope(g, input, sigmoid(other)),
     },
     method=False,
     in_place=False,
@@ -652,19 +652,17 @@ _gate: Op = pointwise(
     doc="input * sigmoid(other).",
 )
 _gate_slope: Op = pointwise(
-    "_gate_slope(grad: Tensor, input: Tensor, other: Tensor)",
-    forward=lambda grad, input, other: grad * input * (sigmoid(other) * (1 - sigmoid(other))),
+    "_gate_slope(grad: Tensor, input: Tensor, gate: Tensor)",
+    forward=lambda grad, input, gate: grad * input * (gate * (1 - gate)),
     partials={
-        "grad": lambda input, other: input * (sigmoid(other) * (1 - sigmoid(other))),
-        "input": lambda grad, other: grad * (sigmoid(other) * (1 - sigmoid(other))),
-        "other": lambda grad, input, other: (
-            grad * input * (sigmoid(other) * (1 - sigmoid(other))) * -tanh(other / 2)
-        ),
+        "grad": lambda input, gate: input * (gate * (1 - gate)),
+        "input": lambda grad, gate: grad * (gate * (1 - gate)),
+        "gate": lambda grad, input, gate: grad * input * (1 - 2 * gate),
     },
     method=False,
     in_place=False,
     samples=three,
-    doc="The gradient of input * sigmoid(other) for other.",
+    doc="The gradient of input * gate for x, of which gate is the sigmoid.",
 )
 
 
@@ -683,7 +681,8 @@ def _glu(input: Tensor, dim: int) -> Tensor:
 
 def _glu_vjp(g: Tensor, input: Tensor, dim: int) -> Tensor:
     left, right = input.chunk(2, dim)
-    return cat([_gate(g, right), _gate_slope(g, left, right)], dim)
+    gate = sigmoid(right)
+    return cat([g * gate, _gate_slope(g, left, gate)], dim)
 
 
 glu = general(
