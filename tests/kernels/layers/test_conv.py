@@ -272,7 +272,7 @@ def test_meta_has_shapes_only():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    "size", [(2, 5, 3, 4), (1, 8, 1, 1), (3, 2, 7, 1), (2, 3, 2, 3, 2)], ids=str
+    "size", [(2, 5, 3, 4), (1, 8, 3, 1), (3, 2, 7, 1), (2, 3, 2, 3, 2)], ids=str
 )
 def test_images_whose_channels_are_adjacent(size, dtype):
     """With a kernel of one place: products of matrices, in the same layout."""
