@@ -260,8 +260,8 @@ struct DenseKernels {
   void (*thin_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
                     bool accumulate, void* c, ptrdiff_t ldc);
   // As thin_gemm, of I32 and I64: modulo what they hold.
-  void (*integer_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, bool accumulate,
-                       void* c, ptrdiff_t ldc);
+  void (*integer_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
+                       bool accumulate, void* c, ptrdiff_t ldc);
   // Into which blocks b (k x n) is cut; some columns of one packed, from a multiple of the width on, to their place among the
   // panels; and one slice of the product: c (m x n) = a (m x depth) @ a packed block, or added to c. Halves too: c and bias
   // are then float32.

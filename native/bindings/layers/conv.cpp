@@ -10,12 +10,16 @@
 //                           input's positions sees kernel positions of its own, a product each, and nothing is added up twice
 //   the weight's gradient   is a product over places (isa/layers/conv_weight.cpp), or dot products
 //
+// With a kernel of one place, images of which the channels are adjacent are a matrix of channels, a row for each place, and all
+// three are products of matrices.
+//
 // Images and groups are the tasks of the thread pool; where there are few, channels and blocks of places are. Halves are
 // computed in float32 and rounded once.
 #include "bindings/layers/conv.h"
 
 #include "bindings/layers/conv_products.h"
 #include "bindings/layers/winograd.h"
+#include "kernels/gemm.h"
 
 namespace rushlight {
 namespace {
@@ -147,6 +151,45 @@ Ref correlate(const Geometry& g, bool back, const Ref& images, const Ref& weight
   return no_memory_or(worked, static_cast<Ref&&>(result), own);
 }
 
+// Whether a place's channels are adjacent elements, and places follow each other: a matrix of channels.
+bool has_adjacent_channels(const TensorInfo& x) {
+  if (x.shape[1] == 1 || x.contiguous() || !x.tensor->is_aligned()) return false;
+  Py_ssize_t step = item_size(x.dtype);
+  const auto next = [&](int d) { return std::exchange(step, step * x.shape[d]) == x.strides[d] || x.shape[d] == 1; };
+  if (!next(1)) return false;
+  for (int d = x.ndim - 1; d > 1; d--)
+    if (!next(d)) return false;
+  return next(0);
+}
+bool by_channels(const Geometry& g, const TensorInfo& images) {
+  return g.pointwise() && g.groups == 1 && images.tensor->device() == DeviceType::Cpu && images.size() > 0 &&
+         has_adjacent_channels(images);
+}
+
+// images (places x channels) @ weights, in images of so many channels and the same layout. weights: channels x `channels`.
+Ref mix_channels(const TensorInfo& images, const MatrixView& weights, const Ref& kept, const Ref& bias, Py_ssize_t channels) {
+  const Py_ssize_t from = images.shape[1], places = images.size() / from;
+  const DType wide = computed_in(images.dtype);
+  Layout by_place, l(images.tensor);
+  by_place.add(images.shape[0], 0);
+  for (int d = 2; d < images.ndim; d++) by_place.add(images.shape[d], 0);
+  by_place.add(channels, 0);
+  Ref made = new_ref(wide, images.ndim, by_place.shape, DeviceType::Cpu);
+  if (as_tensor(made)->numel()) {
+    Unlocked unlocked(images.size() * channels > kParallelWork, images, kept, bias, made);
+    gemm(images.dtype, places, channels, from, 1.0, {images.data, from, 1}, weights, bias ? data_of(bias) : nullptr, 0.0,
+         data_of(made), true);
+  }
+  made = rounded(static_cast<Ref&&>(made), images.dtype);
+  const TensorInfo rows = info_of(made);
+  l.offset = 0;
+  l.shape[1] = channels;
+  l.strides[1] = rows.strides[images.ndim - 1];
+  l.strides[0] = rows.strides[0];
+  for (int d = 2; d < images.ndim; d++) l.strides[d] = rows.strides[d - 1];
+  return make_view(rows, l);
+}
+
 Ref convolution(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bias, IntOrInts stride, IntOrInts padding,
                 IntOrInts dilation, Py_ssize_t groups) {
   Geometry g;
@@ -158,6 +201,10 @@ Ref convolution(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bi
   const DeviceType device = device_of(x, w, bias);
   const DType own = x.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
+  if (by_channels(g, x)) {
+    const Ref weights = contiguous(w.tensor), row = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
+    return mix_channels(x, {data_of(weights), 1, g.in_channels}, weights, row, g.out_channels);
+  }
   Ref xc = widened(x.tensor, type), wc = widened(w.tensor, type);
   Ref bc = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
   if (g.dims == 2 && winograd_pays(g)) {
@@ -197,6 +244,10 @@ Ref convolution_input(const TensorInfo& grad, const TensorInfo& w, const TensorO
   const DeviceType device = device_of(grad, w, bias);
   const DType own = grad.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
+  if (by_channels(g, grad)) {
+    const Ref weights = contiguous(w.tensor), row = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
+    return mix_channels(grad, {data_of(weights), g.in_channels, 1}, weights, row, g.in_channels);
+  }
   Ref gc = widened(grad.tensor, type), wc = widened(w.tensor, type);
   Ref bc = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
   if (g.dims == 2 && !bc && winograd_pays(g)) return rounded(winograd_grad_input(info_of(gc), info_of(wc), g), own);
@@ -214,6 +265,15 @@ Ref convolution_weight(const TensorInfo& grad, const TensorInfo& x, const Shape&
   const DeviceType device = device_of(grad, x);
   const DType own = grad.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
+  if (by_channels(g, grad) && by_channels(g, x)) {
+    Ref result = new_ref(type, g.dims + 2, shape, device);
+    {
+      Unlocked unlocked(g.work() > kParallelWork, grad, x, result);
+      gemm(own, g.out_channels, g.in_channels, g.batch * g.places(), 1.0, {grad.data, 1, g.out_channels},
+           {x.data, g.in_channels, 1}, nullptr, 0.0, data_of(result), true);
+    }
+    return rounded(static_cast<Ref&&>(result), own);
+  }
   Ref gc = widened(grad.tensor, type), xc = widened(x.tensor, type);
   if (g.dims == 2 && g.batch > 0 && g.in_channels > 0 && winograd_pays(g))
     return rounded(winograd_grad_weight(info_of(gc), info_of(xc), g), own);

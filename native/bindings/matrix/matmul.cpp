@@ -121,7 +121,8 @@ struct Pairs {
   Py_ssize_t work() const { return x.rows * y.columns * x.columns; }
 
   // The products into c, one matrix after the other, or added to what is there; `summed`: all into the same matrix.
-  void multiply(const Ref& c, bool add = false, bool summed = false, const void* bias = nullptr, const Tensor* kept = nullptr) const {
+  void multiply(const Ref& c, bool add = false, bool summed = false, const void* bias = nullptr,
+                const Tensor* kept = nullptr) const {
     const Py_ssize_t m = x.rows, n = y.columns, k = x.columns, each = work();
     char* out = data_of(c);
     const ptrdiff_t bytes = summed ? 0 : m * n * item_size(computed_in(type));
@@ -339,7 +340,8 @@ Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const Tens
   const DType type = g.dtype, wide = computed_in(type);
   const Py_ssize_t n = g.shape[g.ndim - 1];
   if (need_x && (!w.tensor || w.dtype != type || w.ndim != 2 || w.shape[0] != n)) return {};
-  if (need_w && (!x.tensor || x.dtype != type || x.ndim != g.ndim || !std::equal(g.shape, g.shape + g.ndim - 1, x.shape))) return {};
+  if (need_w && (!x.tensor || x.dtype != type || x.ndim != g.ndim || !std::equal(g.shape, g.shape + g.ndim - 1, x.shape)))
+    return {};
   const DeviceType device = device_of(g, x, w);
   const Ref given = contiguous(g.tensor);
   const TensorInfo gradient = info_of(given);
@@ -379,17 +381,20 @@ Ref trace(const TensorInfo& a) {
   return out;
 }
 
-// A number times a row of them: to = x * from.
+// Every number of a row times another row: to[i][j] = x[i] * y[j].
 template <class T>
-void times_row(const char* number, const char* from, Py_ssize_t n, bool complex, char* to) {
-  const T *x = elements<T>(number), *y = elements<T>(from);
+void row_times_row(const char* numbers, Py_ssize_t p, const char* from, Py_ssize_t q, bool complex, char* to) {
+  const T *x = elements<T>(numbers), *y = elements<T>(from);
   T* out = elements<T>(to);
-  if (!complex)
-    for (Py_ssize_t i = 0; i < n; i++) out[i] = static_cast<T>(x[0] * y[i]);
-  else
-    for (Py_ssize_t i = 0; i < 2 * n; i += 2) {
-      out[i] = static_cast<T>(x[0] * y[i] - x[1] * y[i + 1]);
-      out[i + 1] = static_cast<T>(x[0] * y[i + 1] + x[1] * y[i]);
+  if (!complex) {
+    for (Py_ssize_t i = 0; i < p; i++, out += q)
+      for (Py_ssize_t j = 0; j < q; j++) out[j] = static_cast<T>(x[i] * y[j]);
+    return;
+  }
+  for (Py_ssize_t i = 0; i < p; i++, x += 2, out += 2 * q)
+    for (Py_ssize_t j = 0; j < 2 * q; j += 2) {
+      out[j] = static_cast<T>(x[0] * y[j] - x[1] * y[j + 1]);
+      out[j + 1] = static_cast<T>(x[0] * y[j + 1] + x[1] * y[j]);
     }
 }
 
@@ -408,10 +413,10 @@ Ref kron(const TensorInfo& a, const TensorInfo& b) {
   const ptrdiff_t item = item_size(a.dtype);
   const Py_ssize_t p = left.shape[last], q = right.shape[last];
   const bool complex = a.dtype == DType::C64 || a.dtype == DType::C128;
-  const auto row_of = a.dtype == DType::F32 || a.dtype == DType::C64    ? times_row<float>
-                      : a.dtype == DType::F64 || a.dtype == DType::C128 ? times_row<double>
-                      : a.dtype == DType::I32                           ? times_row<uint32_t>
-                                                                        : times_row<uint64_t>;
+  const auto row_of = a.dtype == DType::F32 || a.dtype == DType::C64    ? row_times_row<float>
+                      : a.dtype == DType::F64 || a.dtype == DType::C128 ? row_times_row<double>
+                      : a.dtype == DType::I32                           ? row_times_row<uint32_t>
+                                                                        : row_times_row<uint64_t>;
   char* out = data_of(result);
   Unlocked unlocked(size * item > kReleaseGilBytes, x, y, result);
   parallel(size / (p * q), kReleaseWork / (p * q) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
@@ -425,8 +430,7 @@ Ref kron(const TensorInfo& a, const TensorInfo& b) {
         step *= left.shape[d];
         other_step *= right.shape[d];
       }
-      for (Py_ssize_t i = 0; i < p; i++)
-        row_of(left.data + (from * p + i) * item, right.data + other * q * item, q, complex, out + (r * p + i) * q * item);
+      row_of(left.data + from * p * item, p, right.data + other * q * item, q, complex, out + r * p * q * item);
     }
   });
   return result;
@@ -440,7 +444,8 @@ Result<"tuple[int, ...]"> chain_sizes(Given<"list[Tensor]"> tensors) {
   TensorInfo before, matrix;
   for (Py_ssize_t i = 0; i < n; i++, before = matrix) {
     if (!read_tensor(PyList_GET_ITEM(tensors.object, i), matrix) || matrix.ndim != 2 || matrix.tensor->flags & kWrapped) return {};
-    if (i && (matrix.dtype != before.dtype || matrix.tensor->device() != before.tensor->device() || matrix.shape[0] != before.shape[1]))
+    if (i &&
+        (matrix.dtype != before.dtype || matrix.tensor->device() != before.tensor->device() || matrix.shape[0] != before.shape[1]))
       return {};
     PyTuple_SET_ITEM(sizes.get(), i, owned(PyLong_FromSsize_t(matrix.shape[0])).release());
   }

@@ -268,3 +268,35 @@ def test_meta_has_shapes_only():
     out = kernels.convolution(x, w, None, (2, 2), (1, 1), (1, 1), 2)
     assert out.shape == (2, 6, 5, 5)
     assert out.device.type == "meta"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "size", [(2, 5, 3, 4), (1, 8, 3, 1), (3, 2, 7, 1), (2, 3, 2, 3, 2)], ids=str
+)
+def test_images_whose_channels_are_adjacent(size, dtype):
+    """With a kernel of one place: products of matrices, in the same layout."""
+    x, w, b = numbers(dtype, *size), numbers(dtype, 6, size[1], seed=1), numbers(dtype, 6, seed=2)
+    g = numbers(dtype, size[0], 6, *size[2:], seed=3)
+
+    def last(a):  # the same, channels last
+        return rushlight.tensor(np.moveaxis(a, 1, -1).copy()).movedim(-1, 1)
+
+    kernel = w.reshape(*w.shape, *(1,) * (len(size) - 2))
+    ones = (1,) * (len(size) - 2)
+    how = (ones, (0,) * len(ones), ones, 1)
+    tw = rushlight.tensor(kernel)
+    out = kernels.convolution(last(x), tw, rushlight.tensor(b), *how)
+    assert out.stride() == last(g).stride()
+    shaped = b.reshape(-1, *ones)
+    wide = np.einsum("oc,nc...->no...", w.astype(float), x)
+    size_of = np.einsum("oc,nc...->no...", np.abs(w).astype(float), np.abs(x))
+    agree(out, wide + shaped, size_of + np.abs(shaped), size[1], dtype)
+    gx = kernels.convolution_input(last(g), tw, None, x.shape, *how)
+    exact = np.einsum("oc,no...->nc...", w.astype(float), g)
+    agree(gx, exact, np.einsum("oc,no...->nc...", np.abs(w).astype(float), np.abs(g)), 6, dtype)
+    gw = kernels.convolution_weight(last(g), last(x), kernel.shape, *how)
+    rows, columns = (np.moveaxis(a, 1, -1).reshape(-1, a.shape[1]).astype(float) for a in (g, x))
+    exact = (rows.T @ columns).reshape(kernel.shape)
+    bound = (np.abs(rows).T @ np.abs(columns)).reshape(kernel.shape)
+    agree(gw, exact, bound, len(rows), dtype)

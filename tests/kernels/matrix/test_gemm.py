@@ -139,6 +139,153 @@ def test_an_infinity_reaches_its_own_row_or_column_only(size, dtype):
     assert np.isnan(c[:, -1]).all()
 
 
+COMPLEX = [np.complex64, np.complex128]
+INTEGERS = [np.int64, np.int32, np.int16, np.int8, np.uint8]
+
+
+def numbers(rng, dtype, *shape):
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    real = rng.standard_normal(shape)
+    imaginary = 1j * rng.standard_normal(shape) if dtype in COMPLEX else 0
+    return (real + imaginary).astype(dtype)
+
+
+def as_defined(c, a, b):
+    """Integers are multiplied modulo what they hold; a complex product is two of real numbers, each
+    twice as deep."""
+    if np.issubdtype(a.dtype, np.integer):
+        np.testing.assert_array_equal(c, a @ b)
+        return
+    a, b = a.astype(np.complex128), b.astype(np.complex128)
+    bound = (2 * a.shape[-1] + 3) * np.finfo(c.dtype).eps * (np.abs(a) @ np.abs(b)) * 2
+    assert (np.abs(c - a @ b) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", COMPLEX + INTEGERS)
+def test_complex_numbers_and_integers(dtype):
+    rng = np.random.default_rng(3)
+    sizes = [
+        *itertools.product((1, 2, 4, 5, 7), (0, 1, 3, 257), (1, 2, 8, 17, 33)),
+        *((100, 300, 70), (1, 40, 9000), (9000, 40, 1), (300, 20, 600)),
+    ]
+    for m, k, n in sizes:
+        a, b = numbers(rng, dtype, m, k), numbers(rng, dtype, k, n)
+        turned_a, turned_b = stored(a, "columns"), stored(b, "columns")
+        for x, y in itertools.product((a, turned_a), (b, turned_b)):
+            c = kernels.matmul(x, y)
+            assert c.dtype == dtype
+            as_defined(c, a, b)
+
+
+def layouts_of(a):
+    wide = np.zeros((a.shape[0] + 1, 2 * a.shape[1]), a.dtype)
+    wide[1:, ::2] = a
+    return wide[1:, ::2], stored(a, "backwards"), stored(a, "columns")
+
+
+@pytest.mark.parametrize("dtype", COMPLEX + INTEGERS)
+def test_stacks_and_memory_orders_of_other_numbers(dtype):
+    rng = np.random.default_rng(4)
+    a, b = numbers(rng, dtype, 3, 1, 5, 9), numbers(rng, dtype, 2, 9, 6)
+    as_defined(kernels.matmul(a, b), a, b)
+    as_defined(kernels.matmul(a, b[0]), a, b[0])
+    for x, y in itertools.product(layouts_of(a[0, 0]), layouts_of(b[0])):
+        as_defined(kernels.matmul(x, y), a[0, 0], b[0])
+    as_defined(kernels.matmul(a[0, 0], b[0, :, 0]), a[0, 0], b[0, :, 0])
+
+
+@pytest.mark.parametrize("kind", ["matrix", "row", "column"])
+def test_long_sums_are_sums_of_short_ones(kind):
+    """The roundings of one long sum grow with its length: at 16,384 terms by 30 in these units."""
+    rng = np.random.default_rng(5)
+    for k in (128, 1024, 16384):
+        a, b = (rng.standard_normal(s).astype(np.float32) for s in ((40, k), (k, 40)))
+        a, b = (a[:1] if kind == "row" else a), (b[:, :1] if kind == "column" else b)
+        expected = a.astype(np.float64) @ b
+        error = np.sqrt(np.mean((kernels.matmul(a, b) - expected) ** 2))
+        assert error <= 5 * np.finfo(np.float32).eps * np.sqrt(k)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, np.complex64, np.int64, np.int16])
+def test_what_is_added_to_products(dtype):
+    rng = np.random.default_rng(6)
+    whole = np.issubdtype(dtype, np.integer)
+    a, b = numbers(rng, dtype, 3, 5, 7), numbers(rng, dtype, 3, 7, 4)
+    added = numbers(rng, dtype, 3, 5, 4)
+    wide = a.dtype if whole else np.complex128
+    product = a.astype(wide) @ b.astype(wide)
+    for beta, alpha in ((1, 1), (0, 1), (1, 0), (0, 0)) if whole else ((1, 1), (0.5, 2.0), (2, 0)):
+        rtol = 0 if whole else 1e-5
+        for name, input, expected in (
+            ("addmm", added[0], product[0]),
+            ("addmm", added[0, :, :1], product[0]),
+            ("baddbmm", added, product),
+            ("baddbmm", added[0], product),
+            ("addbmm", added[0, 0], product.sum(0, dtype=product.dtype)),
+        ):
+            x, y = (a[0], b[0]) if name == "addmm" else (a, b)
+            found = getattr(kernels, name)(input, x, y, beta, alpha)
+            scaled = (beta * input + alpha * expected).astype(wide)
+            np.testing.assert_allclose(found, scaled, rtol, 1e-4 * (not whole))
+        found = kernels.addmv(added[0, :, 0], a[0], b[0, :, 0], beta, alpha)
+        scaled = (beta * added[0, :, 0] + alpha * product[0, :, 0]).astype(wide)
+        np.testing.assert_allclose(found, scaled, rtol, 1e-4 * (not whole))
+        found = kernels.addr(added[0], a[0, :, 0], b[0, 0], beta, alpha)
+        scaled = (beta * added[0] + alpha * np.multiply.outer(a[0, :, 0], b[0, 0])).astype(wide)
+        np.testing.assert_allclose(found, scaled, rtol, 1e-4 * (not whole))
+    if whole:  # the definition says what such a factor does
+        assert kernels.addmm(added[0], a[0], b[0], 2, 1) is NotImplemented
+        assert kernels.addmm(added[0], a[0], b[0], 1.0, 1) is NotImplemented
+
+
+def test_an_input_that_is_not_added_may_be_nan():
+    a, nan = np.ones((2, 2), np.float32), np.full((2, 2), np.nan, np.float32)
+    assert (kernels.addmm(nan, a, a, 0, 1) == 2).all()
+    assert (kernels.addmm(a, nan, a, 1, 0) == 1).all()
+    assert kernels.addmm(a, a, a, 1e39, 1) is NotImplemented
+    assert kernels.addmm(a, a, a, 1j, 1) is NotImplemented
+    assert kernels.addmm(a, a, a, 10**400, 1) is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gradients_of_stacks(dtype):
+    rng = np.random.default_rng(7)
+    a, g = (rng.standard_normal(s).astype(dtype) for s in ((2, 3, 5, 4), (2, 3, 5, 6)))
+    for shape in ((2, 3, 4, 6), (4, 6)):
+        b = rng.standard_normal(shape).astype(dtype)
+        ga, gb = kernels.matmul_backward(g, a, b, (5, len(shape) + 1))
+        expected = a.swapaxes(-1, -2) @ g
+        np.testing.assert_allclose(ga, g @ b.swapaxes(-1, -2), 1e-4, 1e-5)
+        np.testing.assert_allclose(gb, expected if b.ndim > 2 else expected.sum((0, 1)), 1e-4, 1e-5)
+    assert kernels.matmul_backward(g, a[:1], b, (5, 3)) is NotImplemented
+
+
+def test_gradients_lie_as_the_factors_do():
+    x, w = torch.randn(5, 3, requires_grad=True), torch.randn(4, 3, requires_grad=True)
+    a = torch.randn(3, 5).t().requires_grad_()
+    (a @ w.t()).sum().backward()
+    assert a.grad.stride() == (1, 5)
+    assert torch.autograd.grad((x @ w.t()).sum(), w)[0].stride() == (3, 1)
+    turned = w.detach().t().contiguous().t().requires_grad_()
+    assert torch.autograd.grad(torch.nn.functional.linear(x, turned).sum(), turned)[0].stride() == (
+        1,
+        4,
+    )
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX, np.int64, np.int32])
+def test_kron(dtype):
+    rng = np.random.default_rng(8)
+    for left, right in (((2, 3), (3, 2)), ((4,), (5,)), ((2, 1, 3), (1, 4, 2)), ((2, 0), (3, 3))):
+        a, b = numbers(rng, dtype, *left), numbers(rng, dtype, *right)
+        np.testing.assert_allclose(kernels.kron(a, b), np.kron(a, b), 1e-6)
+    assert kernels.kron(np.ones((2, 2), dtype), np.ones(2, dtype)) is NotImplemented
+    huge = np.broadcast_to(np.ones(1, np.float32), (1 << 40,))
+    assert kernels.kron(huge, huge) is NotImplemented
+
+
 @pytest.mark.skipif(_core.isa() not in ("v3", "v4"), reason="a BLAS library's sums, in its order")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize(

@@ -79,25 +79,25 @@ void layer_norm_backward_of(const T* g, const T* x, const T* means, const T* rst
   using V = Vec<T>;
   for (ptrdiff_t r = 0; r < rows; r++, g += n, x += n) {
     const T mean = means[r], rstd = rstds[r];
-    if (grad_weight)
-      for (ptrdiff_t i = 0; i < n; i++) grad_weight[i] += g[i] * ((x[i] - mean) * rstd);
-    if (grad_bias)
-      for (ptrdiff_t i = 0; i < n; i++) grad_bias[i] += g[i];
-    if (!grad_x) continue;
     const V m = V::all(mean), s = V::all(rstd);
     V sum_u = V::all(0), sum_uh = V::all(0);
     ptrdiff_t i = 0;
     for (; i + V::N <= n; i += V::N) {
-      const V u = weight ? V::load(g + i) * V::load(weight + i) : V::load(g + i);
+      const V given = V::load(g + i), h = (V::load(x + i) - m) * s, u = weight ? given * V::load(weight + i) : given;
+      if (grad_weight) fma(given, h, V::load(grad_weight + i)).store(grad_weight + i);
+      if (grad_bias) (V::load(grad_bias + i) + given).store(grad_bias + i);
       sum_u = sum_u + u;
-      sum_uh = fma(u, (V::load(x + i) - m) * s, sum_uh);
+      sum_uh = fma(u, h, sum_uh);
     }
     T a = horizontal_sum(sum_u), b = horizontal_sum(sum_uh);
     for (; i < n; i++) {
-      const T u = weight ? g[i] * weight[i] : g[i];
+      const T h = (x[i] - mean) * rstd, u = weight ? g[i] * weight[i] : g[i];
+      if (grad_weight) grad_weight[i] += g[i] * h;
+      if (grad_bias) grad_bias[i] += g[i];
       a += u;
-      b += u * ((x[i] - mean) * rstd);
+      b += u * h;
     }
+    if (!grad_x) continue;
     a /= static_cast<T>(n);
     b /= static_cast<T>(n);
     if (weight)

@@ -88,8 +88,8 @@ void add_product_of(ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth, const T*
       const T* panel = packed + j * depth + k * kWidth;
       for (ptrdiff_t s = 0; s < strips.count; s++) {
         const ptrdiff_t row = strips.begin(s);
-        tile_of<T>(strips.rows(s), vecs, false)({smaller(kSlice<T>, depth - k), a + row * a_row + k, a_row, 1, panel, kWidth, nullptr,
-                                                 true, c + row * ldc + j, ldc, width});
+        tile_of<T>(strips.rows(s), vecs, false)({smaller(kSlice<T>, depth - k), a + row * a_row + k, a_row, 1, panel, kWidth,
+                                                 nullptr, true, c + row * ldc + j, ldc, width});
       }
     }
   }

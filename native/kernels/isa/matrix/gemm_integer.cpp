@@ -51,8 +51,9 @@ void integer_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_
     ptrdiff_t p = 0;
     do {  // once even when k is 0
       const ptrdiff_t depth = smaller(kDepth, k - p);
-      TileTask<T> task{depth, a + p * a_column, a_row, a_column, b + p * b_row + j * b_column, b_row, nullptr, accumulate || p > 0,
-                       c + j, ldc, width};
+      TileTask<T> task{
+          depth, a + p * a_column, a_row, a_column, b + p * b_row + j * b_column, b_row, nullptr, accumulate || p > 0, c + j, ldc,
+          width};
       if (b_column != 1 || width != kWidth) {
         pack_panel(task.b, b_row, b_column, depth, width, kWidth, panel);
         task.b = panel;

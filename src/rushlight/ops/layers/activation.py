@@ -23,7 +23,7 @@ from ..table.arrays import Array, dim_in, refuse
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
-from ..table.samples import one, pair
+from ..table.samples import one, pair, three
 from ..table.signature import Flag, Number, Tensor
 
 _NOT_FLOAT = "bool int complex"
@@ -639,31 +639,30 @@ def rrelu_(
 alias("rrelu_", rrelu_, method=False, where="nn torch")
 
 
-_gate = pointwise(
+_gate: Op = pointwise(
     "_gate(input: Tensor, other: Tensor)",
     forward=lambda input, other: input * sigmoid(other),
     partials={
         "input": lambda other: sigmoid(other),
-        "other": lambda input, other: _gate_slope(input, other),
+        "other": lambda g, input, other: _gate_slope(g, input, sigmoid(other)),
     },
     method=False,
     in_place=False,
     samples=pair,
     doc="input * sigmoid(other).",
 )
-_gate_slope = pointwise(
-    "_gate_slope(input: Tensor, other: Tensor)",
-    forward=lambda input, other: input * sigmoid(other) * (1 - sigmoid(other)),
+_gate_slope: Op = pointwise(
+    "_gate_slope(grad: Tensor, input: Tensor, gate: Tensor)",
+    forward=lambda grad, input, gate: grad * input * (gate * (1 - gate)),
     partials={
-        "input": lambda other: sigmoid(other) * (1 - sigmoid(other)),
-        "other": lambda input, other: (
-            input * sigmoid(other) * (1 - sigmoid(other)) * (1 - 2 * sigmoid(other))
-        ),
+        "grad": lambda input, gate: input * (gate * (1 - gate)),
+        "input": lambda grad, gate: grad * (gate * (1 - gate)),
+        "gate": lambda grad, input, gate: grad * input * (1 - 2 * gate),
     },
     method=False,
     in_place=False,
-    samples=pair,
-    doc="The derivative of input * sigmoid(other) by other.",
+    samples=three,
+    doc="The gradient of input * gate for x, of which gate is the sigmoid.",
 )
 
 
@@ -682,7 +681,8 @@ def _glu(input: Tensor, dim: int) -> Tensor:
 
 def _glu_vjp(g: Tensor, input: Tensor, dim: int) -> Tensor:
     left, right = input.chunk(2, dim)
-    return cat([_gate(g, right), _gate_slope(g * left, right)], dim)
+    gate = sigmoid(right)
+    return cat([g * gate, _gate_slope(g, left, gate)], dim)
 
 
 glu = general(

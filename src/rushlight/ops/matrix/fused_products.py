@@ -416,16 +416,19 @@ def _kron(input: Tensor, other: Tensor) -> Tensor:
 
 def _kron_gradient(g: Tensor, other: Tensor, shape: Size, first: bool) -> Tensor:
     """Of a factor: the sum over the places of the other one."""
-    n, own, rest = g.ndim, (1,) * (g.ndim - len(shape)) + tuple(shape), tuple(other.shape)
-    rest = (1,) * (n - len(rest)) + rest
+    n = g.ndim
+    if not n:
+        return g * other.conj()
+    own = (1,) * (n - len(shape)) + tuple(shape)
+    rest = (1,) * (n - other.ndim) + tuple(other.shape)
     pairs = zip(own, rest, strict=True) if first else zip(rest, own, strict=True)
     parts = g.reshape([size for pair in pairs for size in pair])
-    dims = list(range(first, 2 * n, 2))
-    weights = other.conj().reshape([s for size in rest for s in ((1, size) if first else (size, 1))])
-    return (parts * weights).sum(dims).reshape(shape) if n else g * other.conj()
+    ones = [(1, size) if first else (size, 1) for size in rest]
+    weights = other.conj().reshape([size for pair in ones for size in pair])
+    return (parts * weights).sum(list(range(first, 2 * n, 2))).reshape(shape)
 
 
-kron = bilinear(
+kron: Op = bilinear(
     "kron(input: Tensor, other: Tensor)",
     is_=_kron,
     native=_kernels.kron,
@@ -591,7 +594,7 @@ def _chain_sizes(tensors: list[Tensor]) -> tuple[int, ...]:
         if t.ndim != 2 and (t.ndim != 1 or 0 < i < end):
             where = f"tensor {i} must be 2D" if 0 < i < end else f"tensor {i} must be 1D or 2D"
             raise RuntimeError(f"multi_dot(): {where} but got {t.ndim}D")
-    shapes = [t.shape for t in tensors]
+    shapes: list[tuple[int, ...]] = [t.shape for t in tensors]
     if len(shapes[0]) == 1:
         shapes[0] = (1, *shapes[0])
     if len(shapes[end]) == 1:
