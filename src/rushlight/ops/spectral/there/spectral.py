@@ -18,7 +18,6 @@ from ...._core import Tensor
 from ...._devices.complex import as_complex, as_pairs, is_complex
 from ...._devices.launch import Ints, computed, empty, number, rows, start
 from ...._devices.there import numbers_of, there
-from .. import fourier
 
 _N = numbers_of("spectral.cl")
 _FILE = "spectral.cl"
@@ -156,7 +155,7 @@ def _dims(dim: Ints, x: Tensor) -> list[int] | None:
     return found if len(found) == len(dim) == len(set(found)) else None
 
 
-@there(fourier.c2c)
+@there(_core.kernels.fft_c2c)
 def _fft_c2c(x: Tensor, dim: Ints, scale: float, forward: bool) -> Tensor:
     dims = _dims(dim, x) if is_complex(x) else None
     if not dims or not x.numel():
@@ -164,7 +163,7 @@ def _fft_c2c(x: Tensor, dim: Ints, scale: float, forward: bool) -> Tensor:
     return _along(x, dims, scale, forward)
 
 
-@there(fourier.r2c, takes="float32 float64")
+@there(_core.kernels.fft_r2c, takes="float32 float64")
 def _fft_r2c(x: Tensor, dim: Ints, scale: float, onesided: bool, edges: float) -> Tensor:
     dims = _dims(dim, x)
     if not dims or not x.numel() or edges not in (0.5, 1):
@@ -179,7 +178,7 @@ def _fft_r2c(x: Tensor, dim: Ints, scale: float, onesided: bool, edges: float) -
     return _along(_shown(found, shape), rest, scale, True)
 
 
-@there(fourier.c2r)
+@there(_core.kernels.fft_c2r)
 def _fft_c2r(x: Tensor, dim: int, scale: float, n: int, edges: float) -> Tensor:
     dims = _dims((dim,), x) if is_complex(x) else None
     if not dims or not x.numel() or x.shape[dims[0]] not in (n, n // 2 + 1):
