@@ -100,6 +100,11 @@ template <class... A>
 bool is_meta(const A&... tensors) {
   return device_of(tensors...) == DeviceType::Meta;
 }
+// Where a layout_kernel leaves the call to a kernel that the op has on accelerators.
+template <class... A>
+bool is_accelerated(const A&... tensors) {
+  return is_accelerator(device_of(tensors...));
+}
 
 // A kernel ends with this where Python has an exception: what takes memory never comes back without it. kernel.h catches it.
 struct Raised {};

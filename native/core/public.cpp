@@ -19,6 +19,7 @@ namespace {
 struct Public {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* target;  // an Op or a Python function
+  PyObject* native;  // nullptr, or what is asked before the function, with the arguments as given; NotImplemented: the function
   bool method;
   Asks asks;
   Takes takes;  // of a Python function
@@ -154,6 +155,11 @@ PyObject* after_gate(PyObject* self, PyObject* const* args, size_t nargsf, PyObj
 
 PyObject* run_explained(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Public* p = reinterpret_cast<Public*>(self);
+  if (p->native) {
+    PyObject* made = PyObject_Vectorcall(p->native, args, nargsf, kwnames);
+    if (made != Py_NotImplemented) return made;
+    Py_DECREF(made);
+  }
   if (!p->takes.known && learn_takes(p->target, &p->takes) < 0) return nullptr;
   Call call{args, nargsf, kwnames, {}, {}, {}};
   PyObject* result = nullptr;
@@ -165,10 +171,11 @@ PyObject* run_as_it_is(PyObject* self, PyObject* const* args, size_t nargsf, PyO
   return PyObject_Vectorcall(reinterpret_cast<Public*>(self)->target, args, nargsf, kwnames);
 }
 
-PyObject* public_of(PyObject* target, vectorcallfunc call, bool method, Asks asks) {
+PyObject* public_of(PyObject* target, vectorcallfunc call, bool method, Asks asks, PyObject* native = nullptr) {
   Public* p = PyObject_GC_New(Public, PublicType);
   if (!p) return nullptr;
   p->target = Py_NewRef(target);
+  p->native = Py_XNewRef(native);
   p->vectorcall = call;
   p->method = method;
   p->asks = asks;
@@ -182,6 +189,7 @@ void public_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   Public* p = reinterpret_cast<Public*>(self);
   Py_CLEAR(p->target);
+  Py_CLEAR(p->native);
   forget_takes(&p->takes);
   p->takes.~Takes();
   type->tp_free(self);
@@ -318,12 +326,12 @@ bool read_asks(int number, Asks* asks) {
 }  // namespace
 
 PyObject* make_public(PyObject*, PyObject* args) {
-  PyObject* target;
+  PyObject *target, *native = Py_None;
   int method, number = 0;
   Asks asks;
-  if (!PyArg_ParseTuple(args, "Op|i", &target, &method, &number) || !read_asks(number, &asks)) return nullptr;
+  if (!PyArg_ParseTuple(args, "Op|iO", &target, &method, &number, &native) || !read_asks(number, &asks)) return nullptr;
   return public_of(target, Py_TYPE(target) == OpType ? guarded<public_of_op> : guarded<after_gate<run_explained>>, method != 0,
-                   asks);
+                   asks, native == Py_None ? nullptr : native);
 }
 
 // overridable(function, asks=0): a function whose errors are its own, with a gate.

@@ -1,8 +1,11 @@
 #include "kernels/copy.h"
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
+#include <initializer_list>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/small_floats.h"
 
@@ -142,6 +145,13 @@ void row(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride,
       store(to + i * static_cast<ptrdiff_t>(sizeof(To)), convert<To>(load<From>(from + i * static_cast<ptrdiff_t>(sizeof(From)))));
     return;
   }
+  if constexpr (std::is_same_v<To, From>) {
+    constexpr ptrdiff_t kItem = sizeof(To);
+    if (to_stride == kItem && from_stride == -kItem) {  // turned around
+      for (ptrdiff_t i = 0; i < n; ++i) store(to + i * kItem, load<To>(from - i * kItem));
+      return;
+    }
+  }
   for (ptrdiff_t i = 0; i < n; ++i) store(to + i * to_stride, convert<To>(load<From>(from + i * from_stride)));
 }
 
@@ -189,6 +199,89 @@ Row row_of(DType to, DType from) {
   return with_type(to, [from](auto t) { return with_type(from, [](auto f) -> Row { return row<decltype(t), decltype(f)>; }); });
 }
 
+bool aligned(const char* p, DType type) { return reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(item_size(type)) == 0; }
+
+constexpr ptrdiff_t kWord = 16, kLine = 64;  // bytes of a register, of a line of the cache
+
+// Repeats the first of n adjacent elements.
+void spread(char* to, ptrdiff_t item, ptrdiff_t n) {
+  constexpr ptrdiff_t kFirst = 512, kPiece = 4096;  // bytes; what is copied from stays in the first-level cache
+  const ptrdiff_t total = n * item;
+  ptrdiff_t done = item;
+  const auto repeat = [&](ptrdiff_t most) {
+    const ptrdiff_t piece = std::min({done, most, total - done});
+    std::memcpy(to + done, to, static_cast<size_t>(piece));
+    done += piece;
+  };
+  while (done < kLine && done < total) repeat(kLine);
+  if (done == kLine) {
+    char line[kLine];
+    std::memcpy(line, to, kLine);
+    for (; done < kFirst && done + kLine <= total; done += kLine) std::memcpy(to + done, line, kLine);
+  }
+  while (done < total) repeat(kPiece);
+}
+
+constexpr ptrdiff_t kNarrow = 8;  // elements
+
+// memcpy, without a call where it is short.
+void copy_bytes(char* to, const char* from, ptrdiff_t n) {
+  if (n < kWord || n > kLine) {
+    std::memcpy(to, from, static_cast<size_t>(n));
+    return;
+  }
+  for (ptrdiff_t i = 0; i < n - kWord; i += kWord) std::memcpy(to + i, from + i, kWord);
+  std::memcpy(to + n - kWord, from + n - kWord, kWord);
+}
+
+// --- transposition: squares whose sides are lines of the cache, so that each line is read once and written once ---
+
+using Square = void (*)(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride);
+
+#if defined(__GNUC__)
+template <bool kHigh, class V, int... I>
+V interleave(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int kLanes = sizeof...(I), kFirst = kHigh ? kLanes / 2 : 0;
+  return __builtin_shufflevector(a, b, kFirst + I / 2 + I % 2 * kLanes...);
+}
+
+// Rows in registers become columns by as many perfect shuffles as it takes bits to count them.
+template <class T>
+void transpose_square(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride) {
+  typedef T Register __attribute__((vector_size(16)));
+  constexpr int kSide = kLine / sizeof(T), kLanes = 16 / sizeof(T);
+  alignas(kLine) T square[kSide][kSide];
+  for (int j = 0; j < kSide; j += kLanes) {
+    for (int i = 0; i < kSide; i += kLanes) {
+      Register rows[kLanes], next[kLanes];
+      for (int k = 0; k < kLanes; ++k)
+        std::memcpy(&rows[k], from + (j + k) * from_stride + i * static_cast<ptrdiff_t>(sizeof(T)), sizeof(Register));
+      for (int step = 1; step < kLanes; step *= 2) {
+        for (int k = 0; k < kLanes / 2; ++k) {
+          next[2 * k] = interleave<false>(rows[k], rows[k + kLanes / 2], std::make_integer_sequence<int, kLanes>());
+          next[2 * k + 1] = interleave<true>(rows[k], rows[k + kLanes / 2], std::make_integer_sequence<int, kLanes>());
+        }
+        std::memcpy(rows, next, sizeof rows);
+      }
+      for (int k = 0; k < kLanes; ++k) std::memcpy(&square[i + k][j], &rows[k], sizeof(Register));
+    }
+  }
+  for (int i = 0; i < kSide; ++i) std::memcpy(to + i * to_stride, square[i], kLine);
+}
+
+Square square_of(ptrdiff_t item) {
+  switch (item) {
+    case 1: return transpose_square<uint8_t>;
+    case 2: return transpose_square<uint16_t>;
+    case 4: return transpose_square<uint32_t>;
+    case 8: return transpose_square<uint64_t>;
+    default: return nullptr;
+  }
+}
+#else
+Square square_of(ptrdiff_t) { return nullptr; }
+#endif
+
 struct Plan {
   int ndim = 0;
   ptrdiff_t shape[kMaxDims], to[kMaxDims], from[kMaxDims];  // outermost first
@@ -228,28 +321,59 @@ bool make_plan(Plan* p, const ptrdiff_t* to, const ptrdiff_t* from, int ndim, co
   return true;
 }
 
+// Where another dimension than the last holds adjacent elements of the source, it comes before the last: the two make planes.
+void pair_dims(Plan* p, ptrdiff_t item) {
+  for (int i = 0; i < p->ndim - 2; ++i) {
+    if (magnitude(p->from[i]) != item) continue;
+    for (ptrdiff_t* row : {p->shape, p->to, p->from}) std::rotate(row + i, row + i + 1, row + p->ndim - 1);
+    return;
+  }
+}
+
 struct Copy {
   Plan plan;
   Row row;
   ptrdiff_t item;  // of both where the types are the same, else 0
+  Square square = nullptr;
   DType to_type, from_type;
   char* to;
   const char* from;
 
   void line(char* t, ptrdiff_t to_stride, const char* f, ptrdiff_t from_stride, ptrdiff_t n) const {
     const bool adjacent = to_stride == item_size(to_type) && from_stride == item_size(from_type);
-    if (item && adjacent) std::memcpy(t, f, static_cast<size_t>(n * item));
-    else if (!adjacent || !kernels().convert_adjacent(from_type, f, to_type, t, n)) row(t, to_stride, f, from_stride, n);
+    if (item && adjacent) {
+      copy_bytes(t, f, n * item);
+    } else if (from_stride == 0 && to_stride == item_size(to_type)) {
+      row(t, 0, f, 0, 1);
+      spread(t, to_stride, n);
+    } else if (!adjacent || !aligned(t, to_type) || !aligned(f, from_type) || !kernels().convert_adjacent(from_type, f, to_type, t, n)) {
+      row(t, to_stride, f, from_stride, n);
+    }
   }
 
   // Two dimensions that each side walks in another order: in blocks, so that the lines of the cache are used up.
   void plane(char* t, const char* f, ptrdiff_t rows, ptrdiff_t to_row, ptrdiff_t from_row, ptrdiff_t n, ptrdiff_t to_step,
              ptrdiff_t from_step) const {
     constexpr ptrdiff_t kBlock = 32;
-    for (ptrdiff_t j = 0; j < n; j += kBlock) {
-      const ptrdiff_t width = n - j < kBlock ? n - j : kBlock;
-      for (ptrdiff_t i = 0; i < rows; ++i)
-        row(t + i * to_row + j * to_step, to_step, f + i * from_row + j * from_step, from_step, width);
+    const bool squares = square && to_step == item && from_row == item;
+    const ptrdiff_t side = squares ? kLine / item : kBlock;
+    for (ptrdiff_t j = 0; j < n; j += side) {
+      const ptrdiff_t width = n - j < side ? n - j : side;
+      ptrdiff_t i = 0;
+      for (; squares && width == side && i + side <= rows; i += side)
+        square(t + i * to_row + j * to_step, to_row, f + i * from_row + j * from_step, from_step);
+      for (; i < rows; ++i) row(t + i * to_row + j * to_step, to_step, f + i * from_row + j * from_step, from_step, width);
+    }
+  }
+
+  // Two dimensions of which the inner one has few elements: a line for each of them, along the outer one.
+  void narrow_plane(char* t, const char* f, ptrdiff_t rows, ptrdiff_t to_row, ptrdiff_t from_row, ptrdiff_t n, ptrdiff_t to_step,
+                    ptrdiff_t from_step) const {
+    constexpr ptrdiff_t kBlock = 512;
+    for (ptrdiff_t i = 0; i < rows; i += kBlock) {
+      const ptrdiff_t height = rows - i < kBlock ? rows - i : kBlock;
+      for (ptrdiff_t j = 0; j < n; ++j)
+        row(t + i * to_row + j * to_step, to_row, f + i * from_row + j * from_step, from_row, height);
     }
   }
 
@@ -259,9 +383,18 @@ struct Copy {
       line(t + begin * plan.to[dim], plan.to[dim], f + begin * plan.from[dim], plan.from[dim], end - begin);
       return;
     }
-    if (left == 2 && magnitude(plan.from[dim]) < magnitude(plan.from[dim + 1])) {
-      plane(t + begin * plan.to[dim], f + begin * plan.from[dim], end - begin, plan.to[dim], plan.from[dim], plan.shape[dim + 1],
-            plan.to[dim + 1], plan.from[dim + 1]);
+    if (left == 2) {
+      const ptrdiff_t to_row = plan.to[dim], from_row = plan.from[dim], to_step = plan.to[dim + 1], from_step = plan.from[dim + 1];
+      const ptrdiff_t rows = end - begin, n = plan.shape[dim + 1];
+      t += begin * to_row;
+      f += begin * from_row;
+      if (n <= kNarrow && n < rows && (n * item < kWord || from_step != item)) {
+        narrow_plane(t, f, rows, to_row, from_row, n, to_step, from_step);
+      } else if (from_row != 0 && magnitude(from_row) < magnitude(from_step)) {
+        plane(t, f, rows, to_row, from_row, n, to_step, from_step);
+      } else {
+        for (ptrdiff_t i = 0; i < rows; ++i) line(t + i * to_row, to_step, f + i * from_row, from_step, n);
+      }
       return;
     }
     for (ptrdiff_t i = begin; i < end; ++i) walk(dim + 1, t + i * plan.to[dim], f + i * plan.from[dim], 0, plan.shape[dim + 1]);
@@ -276,8 +409,9 @@ void copy_strided(DType to_type, char* to, const ptrdiff_t* to_strides, DType fr
                   const ptrdiff_t* from_strides, int ndim, const ptrdiff_t* shape) {
   Copy copy;
   if (!make_plan(&copy.plan, to_strides, from_strides, ndim, shape)) return;
+  pair_dims(&copy.plan, item_size(from_type));
   copy.row = row_of(to_type, from_type);
-  copy.item = to_type == from_type ? item_size(to_type) : 0;
+  if ((copy.item = to_type == from_type ? item_size(to_type) : 0)) copy.square = square_of(copy.item);
   copy.to_type = to_type;
   copy.from_type = from_type;
   copy.to = to;

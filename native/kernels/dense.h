@@ -11,7 +11,7 @@ namespace rushlight {
 struct FftJob;  // fft.h
 
 // Any and All give Bool, Sum and Prod of integers I64, the others the element type of the input.
-enum class Reduce : uint8_t { Sum, Prod, Max, Min, SumSquares, Any, All, Count };
+enum class Reduce : uint8_t { Sum, Prod, Max, Min, SumSquares, NanSum, Any, All, Count };
 
 struct Reducer {
   DType result = DType::Count;

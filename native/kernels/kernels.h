@@ -108,7 +108,7 @@ struct Kernels {
   // input; it may be exactly an input. Splits over threads (parallel_for) when large.
   Traversal (*run_program)(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                            const ptrdiff_t* shape);
-  // n adjacent elements of one type to another, between float32 and the halves; false where the types are others.
+  // n adjacent elements of one type to another; false for pairs of types that have no loop here.
   bool (*convert_adjacent)(DType from, const void* in, DType to, void* out, ptrdiff_t n);
   // run_program from plain pointers.
   Traversal (*run_view)(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,

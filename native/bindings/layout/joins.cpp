@@ -10,6 +10,7 @@ namespace rushlight {
 namespace {
 
 constexpr Py_ssize_t kFew = 16;
+constexpr Py_ssize_t kShort = 64;  // bytes
 
 // A list of tensors, seen from C++ without an allocation where they are few.
 class TensorInfos {
@@ -84,12 +85,12 @@ void join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
     const TensorInfo& a = tensors[k];
     const Py_ssize_t length = stack ? inner : a.ndim == result.ndim ? a.shape[dim] * inner : 0;
     if (length == 0 || outer == 0) continue;
-    if (rows && a.tensor->is_contiguous()) {
+    if (rows && a.tensor->is_contiguous() && (length >= kShort || outer == 1)) {
       char* to = result.data + at;
       Unlocked unlocked(outer * length > kReleaseGilBytes, a, result);
       for (Py_ssize_t i = 0; i < outer; ++i) std::memcpy(to + i * row, a.data + i * length, static_cast<size_t>(length));
     } else {
-      // A tensor that lies in memory otherwise is copied into a view of the piece's place.
+      // A tensor that lies in memory otherwise, or in short pieces, is copied into a view of the piece's place.
       Py_ssize_t strides[kMaxDims];
       for (int i = 0; i < a.ndim; ++i) strides[i] = result.strides[stack && i >= dim ? i + 1 : i];
       copy_values(owned(new_view(result.tensor, a.ndim, a.shape, strides, first * result.strides[dim])), a.tensor);
@@ -156,6 +157,29 @@ Ref stack(TensorInfos& tensors, Any along) {
   return result;
 }
 
+// Matrices, rows and numbers of one type along the diagonal of a matrix of zeros.
+Ref block_diag(TensorInfos& tensors) {
+  Py_ssize_t shape[2] = {};
+  const auto size = [](const TensorInfo& a, int d) { return a.ndim < 2 - d ? 1 : a.shape[a.ndim - 2 + d]; };
+  for (Py_ssize_t i = 0; i < tensors.count; ++i) {
+    if (tensors[i].ndim > 2 || is_accelerated(tensors[i])) return {};
+    for (int d : {0, 1}) {
+      if (__builtin_add_overflow(shape[d], size(tensors[i], d), &shape[d])) return {};
+    }
+  }
+  if (!tensors.count || !same_dtype(tensors)) return {};
+  Ref result = zeros_ref(tensors[0].dtype, 2, shape, tensors.device());
+  if (!has_memory(result)) return result;
+  Py_ssize_t offset = 0;
+  for (Py_ssize_t i = 0; i < tensors.count; ++i) {
+    const TensorInfo& a = tensors[i];
+    const Py_ssize_t block[] = {size(a, 0), size(a, 1)}, *strides = as_tensor(result)->strides();
+    if (a.size()) copy_values(owned(new_view(as_tensor(result), 2, block, strides, offset)), a.tensor);
+    offset += block[0] * strides[0] + block[1] * strides[1];
+  }
+  return result;
+}
+
 // Each joined tensor's piece of g, as views.
 Tensors cat_backward(TensorInfo& g, Dim dim, Given<"tuple[Sequence[int], ...]"> shapes) {
   if (!PyTuple_Check(shapes)) return {};
@@ -179,20 +203,18 @@ Tensors cat_backward(TensorInfo& g, Dim dim, Given<"tuple[Sequence[int], ...]"> 
 // A copy with the order of strides kept.
 Ref clone(const TensorInfo& a, OnlyNone /* memory_format */) { return owned(dense_copy(a.tensor)); }
 
-// A copy of another floating type, which keeps the order of strides; other types have rules of their own.
+// A copy of another element type, which keeps the order of strides.
 Ref to_copy(const TensorInfo& a, Given<"_dtype"> dtype) {
-  DType to = DType::Count;
-  bool known = false;
-  for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
-    known |= a.dtype == type;
-    if (dtype.object == dtype_object(type)) to = type;
+  for (int i = 0; i < static_cast<int>(DType::Count); ++i) {
+    if (dtype.object == registry.dtypes[i]) return owned(cast(a.tensor, static_cast<DType>(i)));
   }
-  return known && to != DType::Count && to != a.dtype ? owned(cast(a.tensor, to)) : Ref();
+  return {};
 }
 
 const KernelRows rows{
     long_kernel<cat, "cat(tensors, dim)">(),
     long_kernel<stack, "stack(tensors, dim)">(),
+    long_kernel<block_diag, "block_diag(tensors)">(),
     layout_kernel<cat_backward, "cat_backward(g, dim, shapes)">(),
     layout_kernel<clone, "clone(a, memory_format=None)">(),
     layout_kernel<to_copy, "to_copy(a, dtype)">(),

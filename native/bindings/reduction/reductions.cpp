@@ -64,7 +64,7 @@ void for_runs(const Axes& outer, const char* data, Py_ssize_t begin, Py_ssize_t 
   }
 }
 
-Reduce next_stage(Reduce op) { return op == Reduce::SumSquares ? Reduce::Sum : op; }
+Reduce next_stage(Reduce op) { return op == Reduce::SumSquares || op == Reduce::NanSum ? Reduce::Sum : op; }
 
 struct Scratch {
   void* p = nullptr;
@@ -222,9 +222,42 @@ void fill_empty(Reduce op, DType result, char* out, Py_ssize_t n) {
     }
 }
 
-// The reduction as a new tensor; an empty Ref with no exception where there is no kernel.
+// Rows of adjacent halves, each widened piece by piece.
+void reduce_halves(Reduce op, DType dtype, const char* in, Py_ssize_t rows, Py_ssize_t n, char* out, char* partial) {
+  constexpr Py_ssize_t kPiece = 4096;
+  const Py_ssize_t pieces = (n + kPiece - 1) / kPiece;
+  const Reducer kernel = dense_kernels().reducer(op, DType::F32);
+  const ptrdiff_t result_item = item_size(kernel.result);
+  char* results = pieces > 1 ? partial : out;
+  parallel(rows * pieces, kChunk / std::min(n, kPiece) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    alignas(64) float wide[kPiece];
+    for (ptrdiff_t i = begin; i < end; i++) {
+      const Py_ssize_t first = i % pieces * kPiece, count = std::min(n - first, kPiece);
+      kernels().convert_adjacent(dtype, in + (i / pieces * n + first) * 2, DType::F32, wide, count);
+      kernel.rows(reinterpret_cast<const char*>(wide), 1, 0, count, results + i * result_item);
+    }
+  });
+  if (pieces > 1)
+    dense_kernels().reducer(next_stage(op), kernel.result).rows(results, rows, pieces * result_item, pieces, out);
+}
+
+// Whether the dimensions of mask are the last ones.
+bool are_last(uint64_t mask, int ndim) {
+  bool kept = false, last = true;
+  for (int i = ndim - 1; i >= 0; i--) {
+    kept |= !(mask >> i & 1);
+    last &= !kept || !(mask >> i & 1);
+  }
+  return last;
+}
+
+// The reduction as a new tensor, that of halves in float; an empty Ref with no exception where there is no kernel.
 Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
-  const Reducer kernel = dense_kernels().reducer(op, a.dtype);
+  const bool half = is_half(a.dtype) && !is_meta(a);
+  const Py_ssize_t length = half ? reduced_count(a, mask) : 0;
+  const bool by_halves = length && a.size() && a.contiguous() && are_last(mask, a.ndim);
+  if (half && !by_halves) return reduce(op, info_of(contiguous_as(a.tensor, DType::F32)), mask, keepdim);
+  const Reducer kernel = dense_kernels().reducer(op, computed_in(a.dtype));
   if (!kernel.rows) return Ref();
   Py_ssize_t shape[kMaxDims];
   const int ndim = reduced_shape(a, mask, keepdim, shape);
@@ -243,6 +276,13 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
   Ref result = new_ref(kernel.result, ndim, shape, device_of(a));
   if (!has_memory(result)) return result;
   char* out = data_of(result);
+  if (by_halves) {
+    const Workspace partial(static_cast<double>(a.size() / length) * static_cast<double>(length / 4096 + 1) * 8);
+    if (!partial.p) return no_memory();
+    Unlocked unlocked(a.size() * 2 > kReleaseGilBytes, a, result);
+    reduce_halves(op, a.dtype, a.data, a.size() / length, length, out, partial.p);
+    return result;
+  }
   if (a.contiguous() && ndim == 0 && a.size() > 0 && a.size() < 2 * kChunk) {  // one short row: nothing to plan
     const Py_ssize_t n = a.size();
     Unlocked unlocked(n * item_size(a.dtype) > kReleaseGilBytes, a, result);
@@ -273,11 +313,17 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
 
 uint64_t all_dims(int ndim) { return ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1; }
 
+// A result that was computed in float, as a half where the argument was one.
+Ref as_given(Ref result, const TensorInfo& a) {
+  const bool rounds = is_half(a.dtype) && result && as_tensor(result)->dtype == DType::F32;
+  return rounds ? rounded(std::move(result), a.dtype) : std::move(result);
+}
+
 template <Reduce op>
 Ref reduction(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
   if ((op == Reduce::Max || op == Reduce::Min) && !dims.given && !a.size()) return {};  // max() of nothing has its own error
   const bool all = !dims.mask && op != Reduce::Any && op != Reduce::All;  // dim=() means every dimension
-  return reduce(op, a, all ? all_dims(a.ndim) : dims.mask, keepdim);
+  return as_given(reduce(op, a, all ? all_dims(a.ndim) : dims.mask, keepdim), a);
 }
 
 // A reduction of halves: of their values as float, and its result rounded once.
@@ -294,12 +340,49 @@ struct HalvesToo<F> {
 };
 
 Ref mean(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
-  if (!a.is_float()) return {};
+  if (!a.is_float_or_half()) return {};
   const uint64_t mask = dims.mask ? dims.mask : all_dims(a.ndim);
   const double count = static_cast<double>(reduced_count(a, mask));
   Ref result = reduce(Reduce::Sum, a, mask, keepdim);
   each_value(result, [count](auto x) { return x / static_cast<decltype(x)>(count); });
-  return result;
+  return as_given(std::move(result), a);
+}
+
+// Of one dimension, or of all elements.
+struct DimOrNone : Dims {
+  static constexpr Text kType = "int | None";
+  bool read(const Argument& a) {
+    given = a.object != Py_None;
+    if (!given || PyIndex_Check(a.object)) return Dims::read(a);
+    return fail(PyExc_TypeError, "%s(): dim must be an int or None", a.kernel);
+  }
+  bool given;
+};
+
+// The least and the greatest of the elements.
+Pair aminmax(const TensorInfo& a, DimOrNone dims, bool keepdim) {
+  if (is_accelerated(a) || !a.size()) return {};
+  const Ref least = as_given(reduce(Reduce::Min, a, dims.mask, keepdim), a);
+  return least ? tuple_of(least, as_given(reduce(Reduce::Max, a, dims.mask, keepdim), a)) : Ref();
+}
+
+Ref count_nonzero(const TensorInfo& a, Dims dims) {
+  if (is_accelerated(a)) return {};
+  const Ref truth = contiguous_as(a.tensor, DType::Bool);
+  return reduce(Reduce::Sum, info_of(truth), dims.mask ? dims.mask : all_dims(a.ndim), false);
+}
+
+// The sum of a matrix's diagonal.
+Ref trace(const TensorInfo& a) {
+  if (is_accelerated(a) || a.ndim != 2 || a.dtype == DType::Bool) return {};
+  Layout diagonal;
+  diagonal.add(std::min(a.shape[0], a.shape[1]), a.strides[0] + a.strides[1]);
+  const Ref view = make_view(a, diagonal);
+  return as_given(reduce(Reduce::Sum, info_of(view), 1, false), a);
+}
+
+Ref nansum(const TensorInfo& a, const Dims& dims, bool keepdim, OnlyNone dtype) {
+  return is_accelerated(a) ? Ref() : reduction<Reduce::NanSum>(a, dims, keepdim, dtype);
 }
 
 Ref norm2(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
@@ -311,6 +394,43 @@ Ref norm2(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
     return std::sqrt(x);
   });
   return overflow ? Ref() : std::move(result);  // the definition scales what is large
+}
+
+// |x| or, for a power that is given, its power, of contiguous elements.
+void sizes_of(DType dtype, const char* in, Py_ssize_t n, double power, char* out) {
+  static const int abs = opcode("abs"), pow = opcode("pow");
+  constexpr Py_ssize_t kPiece = 1024;
+  const ptrdiff_t item = item_size(dtype);
+  parallel((n + kPiece - 1) / kPiece, kChunk / kPiece, [&](ptrdiff_t begin, ptrdiff_t end) {
+    alignas(64) double exponents[kPiece];
+    by_type(dtype, [&](auto* e) { std::fill_n(e, kPiece, power); }, reinterpret_cast<char*>(exponents));
+    for (ptrdiff_t i = begin * kPiece; i < std::min(n, end * kPiece); i += kPiece) {
+      const Py_ssize_t count = std::min(n - i, kPiece);
+      kernels().block(abs, dtype)(in + i * item, nullptr, nullptr, out + i * item, count);
+      if (power != 0) kernels().block(pow, dtype)(out + i * item, exponents, nullptr, out + i * item, count);
+    }
+  });
+}
+
+// (the sum of |x|^ord)^(1 / ord); of infinite order the extreme.
+Ref vector_norm(const TensorInfo& a, double ord, Dims dims, bool keepdim, OnlyNone none) {
+  if (is_accelerated(a) || is_meta(a) || !a.is_float_or_half() || !a.size() || ord == 0 || std::isnan(ord)) return {};
+  if (!dims.mask) dims.mask = all_dims(a.ndim);
+  const DType type = computed_in(a.dtype);
+  const Ref in = contiguous_as(a.tensor, type);
+  if (ord == 2) return as_given(norm2(info_of(in), dims, keepdim, none), a);
+  const bool extreme = std::isinf(ord), power = !extreme && ord != 1;
+  const Ref sizes = new_ref(type, a.ndim, a.shape, DeviceType::Cpu);
+  {
+    const char* data = data_of(in);
+    char* out = data_of(sizes);
+    const Py_ssize_t n = as_tensor(sizes)->numel();
+    Unlocked unlocked(n * item_size(type) > kReleaseGilBytes, in, sizes);
+    sizes_of(type, data, n, power ? ord : 0, out);
+  }
+  Ref result = reduce(!extreme ? Reduce::Sum : ord > 0 ? Reduce::Max : Reduce::Min, info_of(sizes), dims.mask, keepdim);
+  if (power) each_value(result, [ord](auto x) { return std::pow(x, static_cast<decltype(x)>(1 / ord)); });
+  return as_given(std::move(result), a);
 }
 
 // The tensor with the dimensions of mask moved behind the others, contiguous: rows of the elements to reduce.
@@ -361,17 +481,6 @@ Ref var(const TensorInfo& a, Dims dims, double correction, bool keepdim) {
   };
   return over_rows(a, dims.mask, keepdim, a.dtype, run);
 }
-
-// Of one dimension, or of all elements.
-struct DimOrNone : Dims {
-  static constexpr Text kType = "int | None";
-  bool read(const Argument& a) {
-    given = a.object != Py_None;
-    if (!given || PyIndex_Check(a.object)) return Dims::read(a);
-    return fail(PyExc_TypeError, "%s(): dim must be an int or None", a.kernel);
-  }
-  bool given;
-};
 
 template <bool Largest>
 Ref argument(const TensorInfo& a, DimOrNone dims, bool keepdim) {
@@ -446,14 +555,19 @@ Ref sum_to(const TensorInfo& a, const Shape& to) {
 }
 
 const KernelRows rows{
-    long_kernel<HalvesToo<reduction<Reduce::Sum>>::call, "sum(a, dims=None, keepdim=False, dtype=None)">(),
-    long_kernel<HalvesToo<reduction<Reduce::Prod>>::call, "prod(a, dims=None, keepdim=False, dtype=None)">(),
-    long_kernel<HalvesToo<reduction<Reduce::Max>>::call, "amax(a, dims=None, keepdim=False, dtype=None): a NaN wins">(),
-    long_kernel<HalvesToo<reduction<Reduce::Min>>::call, "amin(a, dims=None, keepdim=False, dtype=None): a NaN wins">(),
+    long_kernel<reduction<Reduce::Sum>, "sum(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<reduction<Reduce::Prod>, "prod(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<reduction<Reduce::Max>, "amax(a, dims=None, keepdim=False, dtype=None): a NaN wins">(),
+    long_kernel<reduction<Reduce::Min>, "amin(a, dims=None, keepdim=False, dtype=None): a NaN wins">(),
     long_kernel<reduction<Reduce::Any>, "any(a, dims=None, keepdim=False, dtype=None)">(),
     long_kernel<reduction<Reduce::All>, "all(a, dims=None, keepdim=False, dtype=None)">(),
-    long_kernel<HalvesToo<mean>::call, "mean(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<mean, "mean(a, dims=None, keepdim=False, dtype=None)">(),
+    layout_kernel<nansum, "nansum(a, dims=None, keepdim=False, dtype=None)">(),
+    layout_kernel<trace, "trace(a)">(),
+    layout_kernel<aminmax, "aminmax(a, dim=None, keepdim=False)">(),
+    layout_kernel<count_nonzero, "count_nonzero(a, dims=None)">(),
     long_kernel<norm2, "norm2(a, dims=None, keepdim=False, dtype=None): the Euclidean norm">(),
+    layout_kernel<vector_norm, "vector_norm(a, ord, dims, keepdim, dtype=None)">(),
     long_kernel<HalvesToo<var>::call, "var(a, dims=None, correction=1, keepdim=False)">(),
     long_kernel<HalvesToo<argument<true>>::call, "argmax(a, dim=None, keepdim=False): the first index; a NaN wins">(),
     long_kernel<HalvesToo<argument<false>>::call, "argmin(a, dim=None, keepdim=False): the first index; a NaN wins">(),

@@ -13,7 +13,7 @@ namespace {
 template <class Op>
 concept Applies = requires(T x) { Op::apply(x, x, x); };
 template <class Op>
-concept Guarded = requires(T x) { Op::apply_far(x); };
+concept Guarded = requires(T x) { Op::apply_far(x, x); };
 
 template <class Op>
 inline void loop(const T* a, [[maybe_unused]] const T* b, [[maybe_unused]] const T* c, T* out, ptrdiff_t n) {
@@ -40,9 +40,9 @@ inline void padded_loop(const T* a, const T* b, const T* c, T* out, ptrdiff_t n)
 }
 
 template <class Op>
-inline bool all_fit(const T* a, ptrdiff_t n) {
+inline bool all_fit(const T* a, [[maybe_unused]] const T* b, ptrdiff_t n) {
   int misfits = 0;
-  for (ptrdiff_t i = 0; i < n; ++i) misfits |= Op::fits(a[i]) ? 0 : 1;
+  for (ptrdiff_t i = 0; i < n; ++i) misfits |= Op::fits(a[i], Op::arity >= 2 ? b[i] : T()) ? 0 : 1;
   return misfits == 0;
 }
 
@@ -57,10 +57,14 @@ template <class Op>
     constexpr ptrdiff_t kStretch = 512;
     for (ptrdiff_t i = 0; i < n; i += kStretch) {
       const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
-      if (all_fit<Op>(a + i, count)) {
-        padded_loop<Op>(a + i, nullptr, nullptr, out + i, count);
+      const T* right = Op::arity >= 2 ? b + i : nullptr;
+      if (all_fit<Op>(a + i, right, count)) {
+        padded_loop<Op>(a + i, right, nullptr, out + i, count);
       } else {
-        for (ptrdiff_t j = i; j < i + count; ++j) out[j] = Op::fits(a[j]) ? Op::apply(a[j], 0, 0) : Op::apply_far(a[j]);
+        for (ptrdiff_t j = 0; j < count; ++j) {
+          const T x = a[i + j], y = Op::arity >= 2 ? right[j] : T();
+          out[i + j] = Op::fits(x, y) ? Op::apply(x, y, 0) : Op::apply_far(x, y);
+        }
       }
     }
   } else if constexpr (Op::cost == kVector) {

@@ -350,7 +350,11 @@ inline double atan2(double y, double x) { return ::atan2(y, x); }
 inline double hypot(double x, double y) { return ::hypot(x, y); }
 inline double pow(double x, double y) { return ::pow(x, y); }
 inline double fmod(double x, double y) { return ::fmod(x, y); }
-inline double nextafter(double x, double y) { return ::nextafter(x, y); }
+inline double nextafter(double x, double y) {
+  const double next = x == 0 ? copysign(from_bits(uint64_t{1}), y) : from_bits(bits(x) + ((x < y) == (x > 0) ? uint64_t{1} : ~uint64_t{0}));
+  const double r = x == y ? y : next;
+  return (x != x) | (y != y) ? x + y : r;
+}
 inline double erf(double x) { return ::erf(x); }
 inline double erfc(double x) { return ::erfc(x); }
 inline double normal_density(double a) { return 0.3989422804014327 * exp(-0.5 * (a * a)); }

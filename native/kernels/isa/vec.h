@@ -108,6 +108,11 @@ template <class T>
 RUSHLIGHT_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) {
   return {((a.v < b.v) | (a.v != a.v)) ? a.v : b.v};
 }
+// a, or b where a is NaN.
+template <class T>
+RUSHLIGHT_INLINE Vec<T> number_or(Vec<T> a, Vec<T> b) {
+  return {(a.v == a.v) ? a.v : b.v};
+}
 #else
 #define RUSHLIGHT_LANES(name, expression)                    \
   template <class T>                                         \
@@ -122,12 +127,17 @@ RUSHLIGHT_LANES(operator*, a.v[i] * b.v[i])
 RUSHLIGHT_LANES(operator/, a.v[i] / b.v[i])
 RUSHLIGHT_LANES(maximum, (a.v[i] > b.v[i]) || (a.v[i] != a.v[i]) ? a.v[i] : b.v[i])
 RUSHLIGHT_LANES(minimum, (a.v[i] < b.v[i]) || (a.v[i] != a.v[i]) ? a.v[i] : b.v[i])
+RUSHLIGHT_LANES(number_or, a.v[i] == a.v[i] ? a.v[i] : b.v[i])
 #undef RUSHLIGHT_LANES
 #endif
 
 template <class T>
 RUSHLIGHT_INLINE T maximum(T a, T b) {
   return (a > b) || (a != a) ? a : b;
+}
+template <class T>
+RUSHLIGHT_INLINE T number_or(T a, T b) {
+  return a == a ? a : b;
 }
 template <class T>
 RUSHLIGHT_INLINE T minimum(T a, T b) {

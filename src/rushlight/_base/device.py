@@ -279,6 +279,7 @@ class _Defaults(threading.local):
         global _only_cpu
         if value.type != "cpu":
             _only_cpu = False
+            _core.kernels.other_devices()
         if is_accelerator(value.type):
             accelerators.note()
 

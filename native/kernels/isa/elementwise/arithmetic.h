@@ -56,21 +56,19 @@ FUNCTION T clamped(T a, T low, T high) {
   r = is_nan(low) ? low : r;
   return is_nan(high) ? high : r;
 }
-FUNCTION T remainder_of(T a, T b) {
-  const T r = rest_after(a, b);
-  return (r != 0) & ((r < 0) != (b < 0)) ? r + b : r;
-}
+// What is left of dividing by b with the sign of b, from what has that of the dividend.
+FUNCTION T signed_as(T r, T b) { return (r != 0) & ((r < 0) != (b < 0)) ? r + b : r; }
+FUNCTION T remainder_of(T a, T b) { return signed_as(rest_after(a, b), b); }
 
 #ifdef REAL
-FUNCTION T floor_quotient(T a, T b) {
-  if (b == 0) return a / b;
-  const T r = fmod(a, b);  // from the exact remainder: floor(a / b) may round up to the next whole number
-  T quotient = (a - r) / b;
-  if (r != 0 && (b < 0) != (r < 0)) quotient -= 1;
-  if (quotient == 0) return copysign((T)0, a / b);
+// From the exact remainder: floor(a / b) may round up to the next whole number.
+FUNCTION T floor_from(T a, T b, T r) {
+  const T quotient = (a - r) / b - TRUTH((r != 0) & ((b < 0) != (r < 0)));
   const T whole = floor(quotient);
-  return quotient - whole > (T)0.5 ? whole + 1 : whole;
+  return quotient == 0 ? copysign((T)0, a / b) : (quotient - whole > (T)0.5 ? whole + 1 : whole);
 }
+FUNCTION T floor_quotient(T a, T b) { return b == 0 ? a / b : floor_from(a, b, fmod(a, b)); }
+FUNCTION T between(T a, T b, T weight) { return fabs(weight) < (T)0.5 ? a + weight * (b - a) : b - (b - a) * (1 - weight); }
 
 FUNCTION T log_add_exp(T a, T b) {
   const T r = (a > b ? a : b) + log1p(exp(-fabs(a - b)));

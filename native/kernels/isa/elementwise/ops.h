@@ -1,7 +1,7 @@
 // The pointwise operations as types, one for each line of ops.def, for the type COMPUTED, which a
 // file names before it includes this; T in the texts.
 //
-// To add an op: add a line to ops.def. An op has an `apply` where the line is of T. One of UNARY_NEAR
+// To add an op: add a line to ops.def. An op has an `apply` where the line is of T. One of ..._NEAR
 // is evaluated by `apply` where `fits` holds for a whole stretch of elements; elsewhere an element
 // that does not fit is evaluated by `apply_far`.
 //
@@ -37,17 +37,47 @@ constexpr double INFINITE = kInf;
 #define FUNCTION inline
 #include "kernels/isa/elementwise/arithmetic.h"
 
+// Remainders where a quotient is small: exact, since a fused multiply-add rounds once, and since integers below 2^51 are doubles. A
+// quotient that was rounded up to a whole number leaves a negative rest.
+inline bool rest_fits(T a, T b) {
+#ifdef REAL
+#ifdef RUSHLIGHT_FMA
+  constexpr T kMost = sizeof(T) == 4 ? T(0x1p22) : T(0x1p51);
+  return (fabs(a) < fabs(b) * kMost) & (fabs(b) < T(INFINITE));
+#else
+  return (void)a, (void)b, false;
+#endif
+#else
+  constexpr u64 kMost = u64{1} << 51;
+  return (static_cast<u64>(a) + kMost < 2 * kMost) & (static_cast<u64>(b) + kMost < 2 * kMost) & (b != 0);
+#endif
+}
+#ifdef REAL
+inline T rest_near(T a, T b) {
+  const T x = fabs(a), y = fabs(b), r = madd(-trunc(x / y), y, x);
+  return copysign(r < 0 ? r + y : r, a);
+}
+inline T floor_near(T a, T b) { return floor_from(a, b, rest_near(a, b)); }
+#else
+inline T whole_near(T a, T b) { return static_cast<T>(static_cast<double>(a) / (b == 0 ? 1.0 : static_cast<double>(b))); }
+inline T rest_near(T a, T b) { return a - whole_near(a, b) * b; }
+inline T floor_near(T a, T b) {
+  const T q = whole_near(a, b), r = a - q * b;
+  return q - TRUTH((r != 0) & ((r < 0) != (b < 0)));
+}
+#endif
+
 #define OP(name, count, cost, types, result)                                                  \
   struct name : cost {                                                                        \
     static constexpr int arity = count;                                                       \
     types(static T apply(T a, [[maybe_unused]] T b, [[maybe_unused]] T c) { return result; }) \
   };
-#define OP_NEAR(name, cost, types, condition, near, far) \
-  struct name : cost {                                   \
-    static constexpr int arity = 1;                      \
-    types(static bool fits(T a) { return condition; });  \
-    types(static T apply(T a, T, T) { return near; });   \
-    types(static T apply_far(T a) { return far; });      \
+#define OP_NEAR(name, count, cost, types, condition, near, far)                      \
+  struct name : cost {                                                               \
+    static constexpr int arity = count;                                              \
+    types(static bool fits(T a, [[maybe_unused]] T b) { return condition; });        \
+    types(static T apply(T a, [[maybe_unused]] T b, T) { return near; });            \
+    types(static T apply_far(T a, [[maybe_unused]] T b) { return far; });            \
   };
 #include "kernels/isa/elementwise/ops.def"
 #undef OP_NEAR

@@ -405,6 +405,122 @@ bool run_small(const ProgramView& program, DType compute, const Strided* inputs,
   return true;
 }
 
+// --- bools and small integers: as they are, not as int64 ---
+
+enum OpNumber : int {
+#define OP(name, ...) name,
+#include "kernels/isa/elementwise/ops.def"
+};
+
+// The two operands of one op, of which one may be a single element, throughout.
+struct Narrow {
+  int op;
+  DType dtype;
+  const char *a, *b;
+  bool single_a, single_b;
+  char* out;
+};
+
+// An element that is computed with in U.
+template <class U>
+U element(const Strided& operand) {
+  return operand.dtype == DType::I64 ? static_cast<U>(*reinterpret_cast<const int64_t*>(operand.data))
+                                     : *reinterpret_cast<const U*>(operand.data);
+}
+
+template <class U, class F>
+bool each_narrow(const Narrow& call, ptrdiff_t begin, ptrdiff_t end, F f) {
+  const U *a = reinterpret_cast<const U*>(call.a), *b = reinterpret_cast<const U*>(call.b);
+  U* out = reinterpret_cast<U*>(call.out);
+  if (call.single_b) {
+    const U y = *b;
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t i = begin; i < end; ++i) out[i] = static_cast<U>(f(a[i], y));
+  } else if (call.single_a) {
+    const U x = *a;
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t i = begin; i < end; ++i) out[i] = static_cast<U>(f(x, b[i]));
+  } else {
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t i = begin; i < end; ++i) out[i] = static_cast<U>(f(a[i], b[i]));
+  }
+  return true;
+}
+
+// False for another op. Unsigned, as integers wrap.
+template <class U>
+bool run_integers(const Narrow& call, ptrdiff_t begin, ptrdiff_t end) {
+  const auto each = [&](auto f) { return each_narrow<U>(call, begin, end, f); };
+  switch (call.op) {
+    case op_add: return each([](uint32_t x, uint32_t y) { return x + y; });
+    case op_sub: return each([](uint32_t x, uint32_t y) { return x - y; });
+    case op_mul: return each([](uint32_t x, uint32_t y) { return x * y; });
+    case op_bitwise_and: return each([](uint32_t x, uint32_t y) { return x & y; });
+    case op_bitwise_or: return each([](uint32_t x, uint32_t y) { return x | y; });
+    case op_bitwise_xor: return each([](uint32_t x, uint32_t y) { return x ^ y; });
+    default: return false;
+  }
+}
+
+// A byte of 0 is false, any other true.
+bool run_bools(const Narrow& call, ptrdiff_t begin, ptrdiff_t end) {
+  const auto each = [&](auto f) {
+    return each_narrow<uint8_t>(call, begin, end, [f](uint8_t x, uint8_t y) { return f(x != 0, y != 0); });
+  };
+  switch (call.op) {
+    case op_logical_not: return each([](bool x, bool) { return !x; });
+    case op_logical_and:
+    case op_bitwise_and:
+    case op_mul: return each([](bool x, bool y) { return x & y; });
+    case op_logical_or:
+    case op_bitwise_or:
+    case op_add: return each([](bool x, bool y) { return x | y; });
+    case op_logical_xor:
+    case op_bitwise_xor:
+    case op_ne: return each([](bool x, bool y) { return x != y; });
+    case op_eq: return each([](bool x, bool y) { return x == y; });
+    default: return false;
+  }
+}
+
+bool run_narrow(const Narrow& call, ptrdiff_t begin, ptrdiff_t end) {
+  switch (item_size(call.dtype)) {
+    case 1: return call.dtype == DType::Bool ? run_bools(call, begin, end) : run_integers<uint8_t>(call, begin, end);
+    case 4: return run_integers<uint32_t>(call, begin, end);
+    default: return false;
+  }
+}
+
+// One op on whole arrays of one narrow type, or on one and an element. False if this is not it.
+bool try_narrow(const ProgramView& program, const Strided* inputs, const Strided& out, int ndim, const ptrdiff_t* shape,
+                ptrdiff_t n) {
+  const Instr& step = program.code[0];
+  const ptrdiff_t item = item_size(out.dtype);
+  if (item == 8 || program.n_inputs > 2 || step.dst != program.result || !is_contiguous(out.strides, item, ndim, shape))
+    return false;
+  uint32_t elements[2];
+  const char* data[2] = {};
+  bool single[2] = {};
+  for (int i = 0; i < program.n_inputs; ++i) {
+    data[i] = inputs[i].data;
+    if (inputs[i].dtype == out.dtype && is_contiguous(inputs[i].strides, item, ndim, shape)) continue;
+    if ((inputs[i].dtype != out.dtype && inputs[i].dtype != DType::I64) || out.dtype == DType::Bool) return false;
+    if (!is_single(inputs[i].strides, ndim, shape)) return false;
+    if (item == 1) *reinterpret_cast<uint8_t*>(&elements[i]) = element<uint8_t>(inputs[i]);
+    else if (item == 4) elements[i] = element<uint32_t>(inputs[i]);
+    data[i] = reinterpret_cast<const char*>(&elements[i]);
+    single[i] = true;
+  }
+  const int a = step.a < program.n_inputs ? step.a : 0, b = step.b < program.n_inputs ? step.b : 0;
+  Narrow call{step.op, out.dtype, data[a], data[b], single[a] && a != b, single[b], out.data};
+  if ((single[a] && single[b]) || !run_narrow(call, 0, 0)) return false;
+  if (n < 8 * kParallelWork) return run_narrow(call, 0, n);
+  parallel_for(
+      n, kParallelWork,
+      [](void* context, ptrdiff_t begin, ptrdiff_t end) { run_narrow(*static_cast<const Narrow*>(context), begin, end); }, &call);
+  return true;
+}
+
 // A program of no steps over whole arrays, of which one is of the compute type: a conversion. False if this is not it.
 bool run_conversion(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                     const ptrdiff_t* shape, ptrdiff_t n) {
@@ -427,6 +543,11 @@ Traversal run_view(const ProgramView& program, DType compute, const Strided* inp
     return Traversal::Block;
   if (program.n_instrs == 1 && program.n_constants == 0 && n < kSmall && run_small(program, compute, inputs, out, ndim, shape, n)) {
     return Traversal::Block;
+  }
+
+  if (program.n_instrs == 1 && program.n_constants == 0 && program.n_inputs && compute == DType::I64 &&
+      try_narrow(program, inputs, out, ndim, shape, n)) {
+    return Traversal::Flat;
   }
 
   Plan plan;

@@ -120,6 +120,11 @@ inline ptrdiff_t by_registers([[maybe_unused]] const From* from, [[maybe_unused]
     for (; i + N <= n; i += N)
       _mm512_storeu_ps(to + i,
                        _mm512_maskz_cvtph_ps((__mmask16)-1, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))));
+  if constexpr (std::is_same_v<From, BFloat> && std::is_same_v<To, float>)
+    for (; i + N <= n; i += N) {
+      const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+      _mm512_storeu_si512(to + i, _mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+    }
   if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>)
     for (; i + N <= n; i += N)
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_maskz_cvtps_ph((__mmask16)-1, _mm512_loadu_ps(from + i),
@@ -208,8 +213,10 @@ StoreFn store_function(DType compute, DType to) {
 }
 
 bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t n) {
-  if (to == DType::F32 && is_half(from)) load_function(from, to)(static_cast<const char*>(in), 2, out, n);
-  else if (from == DType::F32 && is_half(to)) store_function(from, to)(in, static_cast<char*>(out), 2, n);
+  const auto computed = [](DType t) { return t == DType::F32 || t == DType::F64 || t == DType::I64; };
+  if (!supported(from) || !supported(to)) return false;
+  if (computed(to)) load_function(from, to)(static_cast<const char*>(in), item_size(from), out, n);
+  else if (computed(from) && (to == DType::Bool || (from == DType::F32 && is_half(to)))) store_function(from, to)(in, static_cast<char*>(out), item_size(to), n);
   else return false;
   return true;
 }

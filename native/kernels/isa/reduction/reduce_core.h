@@ -81,6 +81,17 @@ struct SumSquaresOp {
   }
 };
 
+struct NanSumOp : SumOp {  // NaN counts for nothing
+  template <class T>
+  RUSHLIGHT_INLINE T first(T x) const {
+    return number_or(x, T(0));
+  }
+  template <class T>
+  RUSHLIGHT_INLINE Vec<T> first(Vec<T> x) const {
+    return number_or(x, Vec<T>::all(T(0)));
+  }
+};
+
 template <class Op, class T>
 RUSHLIGHT_SHARED T reduce_adjacent(const Op op, const T* p, ptrdiff_t n) {
   using V = Vec<T>;

@@ -252,6 +252,7 @@ Reducer reducer(Reduce op, DType dtype) {
     case Reduce::Prod: return is_float ? float_reducer<ProdOp>(dtype) : integer_reducer<true>(dtype);
     case Reduce::Max: return is_float ? float_reducer<MaxOp>(dtype) : extreme_reducer<Reduce::Max>(dtype);
     case Reduce::Min: return is_float ? float_reducer<MinOp>(dtype) : extreme_reducer<Reduce::Min>(dtype);
+    case Reduce::NanSum: return is_float ? float_reducer<NanSumOp>(dtype) : integer_reducer<false>(dtype);
     case Reduce::SumSquares: return float_reducer<SumSquaresOp>(dtype);
     case Reduce::Any: return extreme_reducer<Reduce::Any>(dtype);
     case Reduce::All: return extreme_reducer<Reduce::All>(dtype);

@@ -454,18 +454,12 @@ set_operator("rmod", lambda self, other: remainder(other, self), remainder.entry
 _LERP = {"bool int": "lerp_kernel_tensor"}
 
 
-def _lerp(input: Symbol, end: Symbol, weight: Symbol) -> Tensor:
-    distance = end - input
-    return where(abs(weight) < 0.5, input + weight * distance, end - distance * (1 - weight))
-
-
 def _lerp_reference(a: Array, b: Array, w: Array | float) -> Array:
     return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
 
 
 lerp = pointwise(
     "lerp(input: Tensor, end: Tensor, weight: Tensor | Number)",
-    forward=_lerp,
     reference=_lerp_reference,
     partials={
         "input": lambda weight: 1 - weight,
@@ -485,7 +479,7 @@ lerp = pointwise(
 )
 _lerp_number = pointwise(
     "_lerp_number(input: Tensor, end: Tensor, weight: Number)",
-    forward=_lerp,
+    kernel="lerp",
     reference=_lerp_reference,
     partials={"input": lambda weight: 1 - weight, "end": lambda weight: weight},
     refuses={"bool int": "lerp_kernel_scalar"},

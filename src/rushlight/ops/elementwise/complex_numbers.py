@@ -234,7 +234,7 @@ angle = pointwise(
 )
 
 
-def _both_real(a: Array, b: Array, names: tuple[str, str]) -> None:
+def _both_real(a: Array, b: Array) -> None:
     if a.dtype not in _PAIRS or b.dtype not in _PAIRS:
         raise RuntimeError(
             "Expected both inputs to be Half, Float or Double tensors but got "
@@ -254,7 +254,7 @@ _COMPLEX_OUT = (
 
 
 def _complex(a: Array, b: Array) -> Array:
-    _both_real(a, b, ("real", "imag"))
+    _both_real(a, b)
     pairs = np.empty((*np.broadcast_shapes(a.shape, b.shape), 2), a.dtype)
     pairs[..., 0], pairs[..., 1] = a, b
     return pairs.view(_PAIRS[a.dtype])[..., 0]
@@ -263,6 +263,7 @@ def _complex(a: Array, b: Array) -> Array:
 complex = general(
     "complex(real: Tensor, imag: Tensor)",
     _complex,
+    native=_core.kernels.complex_parts,
     vjp={"real": lambda g: real(g), "imag": lambda g: imag(g)},
     method=False,
     out=_COMPLEX_OUT,
@@ -274,15 +275,15 @@ complex = general(
 )
 
 
-def _polar(a: Array, b: Array) -> Array:
-    _both_real(a, b, ("abs", "angle"))
-    refuse("polar_cpu", a, "", halves=True)
-    return _complex(a * np.cos(b), a * np.sin(b))
+def _polar(size: Tensor, angle: Tensor) -> Tensor:
+    _both_real(size._form, angle._form)
+    refuse("polar_cpu", size._form, "", halves=True)
+    return complex(size * angle.cos(), size * angle.sin())
 
 
 polar = general(
     "polar(abs: Tensor, angle: Tensor)",
-    _polar,
+    is_=_polar,
     vjp={
         "abs": lambda g, out: real(g * conj(sgn(out))),
         "angle": lambda g, out: real(g * conj(out * 1j)),

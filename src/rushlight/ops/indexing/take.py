@@ -61,6 +61,7 @@ def _take_back(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
 take: Op = linear(
     "take(input: Tensor, index: Tensor)",
     _take,
+    native=_kernels.take,
     transpose={"input": lambda g, index, input_shape: _take_backward(g, index, input_shape)},
     out="take(): self and out expected to have the same dtype, but got self.dtype = "
     "{want.scalar_name} and out.dtype = {got.scalar_name}",
@@ -248,6 +249,7 @@ def _to_source(g: Tensor, mask: Tensor, source_shape: Size) -> Tensor:
 masked_scatter: Op = linear(
     "masked_scatter(input: Tensor, mask: Tensor, source: Tensor)",
     _masked_scatter,
+    native=_kernels.masked_scatter,
     write=_write_masked,
     overlap="arguments",
     transpose={

@@ -417,6 +417,7 @@ def _one_hot(indices: Array, n: int) -> Array:
 one_hot = constant(
     "one_hot(input: Tensor, num_classes: int = -1)",
     _one_hot,
+    native=_kernels.one_hot,
     where="nn",
     samples=lambda make: [(make(3, kind="int", low=0, high=4), 5)],
     doc="1 at the place that each integer names, 0 elsewhere.",

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._core import Op
 from ..table.arrays import Array, cell, check_room, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
@@ -375,6 +376,7 @@ def _deal(x: Array, groups: int) -> Array:
 _channel_shuffle: Op = linear(
     "_channel_shuffle(input: Tensor, groups: Any)",
     _deal,
+    native=_core.kernels.channel_shuffle,
     transpose={"input": lambda g, groups: _channel_shuffle(g, g.shape[1] // groups)},
     node="ChannelShuffleBackward0",
     method=False,

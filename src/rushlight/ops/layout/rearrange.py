@@ -34,7 +34,7 @@ from .joining import cat, stack
 from .shape import expand, reshape, unsqueeze, view
 from .slices import diagonal, diagonal_backward
 
-_wrap = _core.wrap
+_wrap, _kernels = _core.wrap, _core.kernels
 
 # ---- turned and rolled
 
@@ -51,6 +51,7 @@ def _flip(a: Array, dims: tuple[int, ...]) -> Array:
 flip: Op = linear(
     "flip(input: Tensor, *dims: int)",
     _flip,
+    native=_kernels.flip,
     transpose={"input": lambda g, dims: flip(g, dims)},
     out=False,
     samples=lambda make: [(make(2, 3), 0), (make(2, 3), (0, -1)), (make(), ())],
@@ -100,6 +101,7 @@ def _roll(a: Array, shifts: int | tuple[int, ...], dims: int | tuple[int, ...]) 
 roll: Op = linear(
     "roll(input: Tensor, shifts: Ints, dims: Ints | None = ())",
     _roll,
+    native=_kernels.roll,
     transpose={
         "input": lambda g, shifts, dims: roll(g, tuple([-s for s in _as_tuple(shifts)]), dims)
     },
@@ -184,6 +186,7 @@ def _repeat_grad(g: Tensor, shape: Sequence[int], repeats: Sequence[int]) -> Any
 repeat: Op = linear(
     "repeat(input: Tensor, *repeats: int)",
     _repeat,
+    native=_kernels.repeat,
     transpose={"input": lambda g, input_shape, repeats: _repeat_grad(g, input_shape, repeats)},
     out=False,
     samples=lambda make: [(make(2, 3), 2, 1), (make(2, 3), (2, 1, 3)), (make(), 2), (make(3), 4)],
@@ -296,6 +299,7 @@ def _triangle(name: str, keep: Any) -> Op:
     op: Op = linear(
         f"{name}(input: Tensor, diagonal: int = 0)",
         forward,
+        native=getattr(_kernels, name),
         transpose={"input": lambda g, diagonal: op(g, diagonal)},
         in_place=True,
         samples=lambda make: [(make(3, 4),), (make(2, 3, 3), 1), (make(3, 2), -1)],
@@ -312,6 +316,7 @@ triu = _triangle("triu", lambda n, m, k: ~np.tri(n, m, k - 1, dtype=bool))
 
 diag_embed: Op = linear(
     "diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1)",
+    native=_kernels.diag_embed,
     is_=lambda input, offset, dim1, dim2: _embedded(input, offset, dim1, dim2),
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
     out=False,
@@ -398,6 +403,7 @@ def _unblocked(g: Tensor, shapes: Sequence[Sequence[int]]) -> list[Any]:
 _block_diag: Op = linear(
     "_block_diag(tensors: Sequence[Tensor])",
     _blocks,
+    native=_kernels.block_diag,
     transpose={"tensors": lambda g, tensors_shape: _unblocked(g, tensors_shape)},
     method=False,
     out=False,

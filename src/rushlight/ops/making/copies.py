@@ -103,6 +103,7 @@ clone: Op = linear(
 contiguous_copy: Op = linear(
     "_contiguous_copy(input: Tensor)",
     lambda a: a.copy(),
+    native=_kernels.contiguous_copy,
     transpose={"input": lambda g: g},
     node="CloneBackward0",
     method=False,

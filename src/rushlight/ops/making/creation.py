@@ -61,7 +61,12 @@ def _unset_value(kind: dtypes.dtype) -> Any:
 def _filled(name: str, value: int, doc: str) -> Any:
     """`zeros` and `ones`."""
 
-    @composite(method=False, name=name, doc=f"A tensor of the given size {doc}.")
+    @composite(
+        method=False,
+        name=name,
+        doc=f"A tensor of the given size {doc}.",
+        native=getattr(_core.kernels, name),
+    )
     def create(
         *size: Ints,
         out: Tensor | None = None,
@@ -83,7 +88,12 @@ def _filled_like(name: str, create: Any, value: int | None, doc: str) -> Any:
     """`zeros_like` and its kin, and the methods `new_zeros` and its."""
     called = name + "_like"
 
-    @composite(method=False, name=called, doc=f"A tensor of another's size and dtype {doc}.")
+    @composite(
+        method=False,
+        name=called,
+        doc=f"A tensor of another's size and dtype {doc}.",
+        native=getattr(_core.kernels, called, None),
+    )
     @answered("like")
     def like(
         input: Tensor,
@@ -117,6 +127,7 @@ def _filled_like(name: str, create: Any, value: int | None, doc: str) -> Any:
 
     new.__name__ = "new_" + name
     new.__doc__ = f"A tensor of the given size and this tensor's dtype {doc}."
+    new.native = getattr(_core.kernels, "new_" + name, None)
     setattr(Tensor, "new_" + name, new)
     return like
 
@@ -191,7 +202,7 @@ def _fill_dtype(value: complex, dtype: dtype | None, out: object) -> Any:
     return dtypes.get_default_dtype().numpy
 
 
-@composite(method=False, asks="modes")
+@composite(method=False, asks="modes", native=_core.kernels.full)
 def full(
     size: Sizes,
     fill_value: Number,
@@ -219,7 +230,7 @@ def full(
     return finished(array, how, out, where, function="full")
 
 
-@composite(method=False)
+@composite(method=False, native=_core.kernels.full_like)
 @answered("like")
 def full_like(
     input: Tensor,
@@ -253,6 +264,7 @@ def _new_tensor(
     return placed(array_of(data, dtype or self.dtype), where, requires_grad)
 
 
+_new_full.native = _core.kernels.new_full
 Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[assignment, method-assign]
 
 
@@ -380,6 +392,7 @@ def _in_steps(start: float, step: float, n: int, numpy_dtype: Any, where: Any) -
 
 @composite(
     method=False,
+    native=_core.kernels.arange,
     asks="modes",
     overloads=(
         "(end: Number, *, out, ...)",
@@ -489,6 +502,7 @@ def _check_steps(name: str, steps: int, numpy_dtype: Any) -> None:
 
 @composite(
     method=False,
+    native=_core.kernels.linspace,
     overloads=(
         "(start: Tensor, end: Tensor, steps, *, out, ...)",
         "(start: Number, end: Tensor, steps, *, out, ...)",
@@ -555,6 +569,7 @@ def _evenly(start: float, end: float, steps: int, work: Any) -> Array:
 
 @composite(
     method=False,
+    native=_core.kernels.logspace,
     overloads=(
         "(start: Tensor, end: Tensor, steps, base, *, out, ...)",
         "(start: Number, end: Tensor, steps, base, *, out, ...)",
@@ -584,6 +599,7 @@ def logspace(
 
 @composite(
     method=False,
+    native=_core.kernels.eye,
     overloads=(
         "(n, *, out, ...)",
         "(n, m: int, *, out, ...)",
@@ -615,7 +631,7 @@ def eye(
 
 
 def _triangle(name: str, lower: bool, doc: str) -> None:
-    @composite(method=False, name=name, doc=doc)
+    @composite(method=False, name=name, doc=doc, native=getattr(_core.kernels, name))
     def indices(
         row: int,
         col: int,

@@ -415,21 +415,9 @@ def _cross(input: Tensor, other: Tensor, dim: int) -> Tensor:
     return parts.movedim(0, dim).to(kind).contiguous()
 
 
-def _cross_arrays(a: Array, b: Array, dim: int) -> Array:
-    """The CPU's kernel: NumPy is faster at many vectors."""
-    if a.size < 4096 or a.shape != b.shape or a.dtype != b.dtype or a.dtype.kind not in "fc":
-        return NotImplemented
-    if is_half(a) or not -a.ndim <= dim < a.ndim or a.shape[dim] != 3:
-        return NotImplemented
-    x, y = np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0)
-    with np.errstate(all="ignore"):
-        parts = [x[i - 2] * y[i - 1] - x[i - 1] * y[i - 2] for i in range(3)]
-    return np.ascontiguousarray(np.stack(parts, axis=dim))
-
-
 linalg_cross: Op = bilinear(
     "_linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1)",
-    _cross_arrays,
+    native=_kernels.cross,
     is_=_cross,
     transpose={
         "input": lambda g, other, dim: linalg_cross(other.conj(), g, dim=dim),
@@ -472,6 +460,7 @@ def _trace(input: Tensor) -> Tensor:
 
 trace = linear_kind(
     "trace(input: Tensor)",
+    native=_kernels.trace,
     is_=_trace,
     transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
     samples=lambda make: [(make(3, 3),), (make(2, 4),)],

@@ -165,6 +165,7 @@ def _norm_op(name: str, node: str) -> Op:
         f"{name}(input: Tensor, ord: Any = 2, dim: int | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _vector_norm,
+        native=_kernels.vector_norm,
         typed="inside",
         kernel_name="norm_cpu",
         type_check=_check_norm_type,

@@ -137,6 +137,7 @@ def _aminmax(a: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
 aminmax: Op = general(
     "aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False)",
     _aminmax,
+    native=_kernels.aminmax,
     vjp={
         "input": lambda g, g1, input, out, out1, dim, keepdim: sum_given(
             None if g is None else _shared(g, input, out, dim, keepdim, False),

@@ -330,6 +330,7 @@ _NANSUM_OUT = (
 nansum: Op = general(
     "nansum(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
     "dtype: dtype | None = None)",
+    native=_kernels.nansum,
     is_=_nansum,
     typed="inside",
     type_check=_check_nansum_type,
@@ -609,6 +610,7 @@ all = _truth("all", "Whether no element is zero.")
 count_nonzero: Op = constant(
     "count_nonzero(input: Tensor, dim: Ints | None = None)",
     lambda a, dim: np.asarray(np.count_nonzero(a, axes_of(dim, a.ndim)), np.int64),
+    native=_kernels.count_nonzero,
     samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
     overloads=("(input, dim: int | None = None)", "(input, dim: Sizes)"),
     kernel_name="nonzero_count_cpu",

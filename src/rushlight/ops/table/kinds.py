@@ -335,6 +335,7 @@ def composite(
     autocast: str = "",
     elementwise: bool = False,
     out: Any = False,
+    native: Any = None,
 ) -> Callable[[_F], _F]: ...
 def composite(
     function: Callable[..., Any] | None = None,
@@ -354,6 +355,7 @@ def composite(
     autocast: str = "",
     elementwise: bool = False,
     out: Any = False,
+    native: Any = None,
 ) -> Any:
     """A plain function of tensors in terms of other ops:
     a decorator that enters it in the table.
@@ -363,7 +365,9 @@ def composite(
     autocast: as in a statement (words.py). asks: whose `__torch_function__` may take a call over,
     that of "all", of "modes" alone (the arguments are data to make a tensor of), or of "nobody"
     (PyTorch shows the call to no one). out: the function, not the method, takes `out=`; of which
-    types, as in a statement, in a list where there are several results.
+    types, as in a statement, in a list where there are several results. native: a kernel that gets
+    the arguments of a call as they are, before anything is checked; where it answers
+    NotImplemented, the function is called.
     """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -391,6 +395,7 @@ def composite(
             operator=operator,
             reflected=reflected,
             asks=asks,
+            native=native,
         )
         return f
 

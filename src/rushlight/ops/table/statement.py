@@ -354,7 +354,9 @@ def _publish(space: dict[str, Any], method: bool, put: Callable[[str, Any], None
         if type(function) is _core.Op and not method and function.has_var_args:
             put(name, _core.make_public(function, method))
         if type(function) is FunctionType:  # by `type()`: a Public has its function's `__class__`
-            put(name, _core.make_public(_named(function, name, space), method))
+            native = getattr(function, "native", None)
+            public = _core.make_public(_named(function, name, space), method, Asks.ALL, native)
+            put(name, public)
 
 
 def _find(where: str, name: str) -> Any:
@@ -461,6 +463,7 @@ def enter(
     operator: str | None,
     reflected: str | None = None,
     asks: str = "all",
+    native: Any = None,
 ) -> None:
     """Put a function where programs find it: its namespace, Tensor's methods, the operators.
 
@@ -473,14 +476,14 @@ def enter(
     entry.namespace = spaces[0]
     if not name.startswith("_"):
         plain = entry.kind == "composite"
-        public = _core.make_public(function, False, ASKS[asks]) if plain else function
+        public = _core.make_public(function, False, ASKS[asks], native) if plain else function
         for space in spaces:
             _NAMESPACES[space][name] = public
     if method is None:
         method = "torch" in spaces or "Tensor" in spaces
     if method:
         plain_form = getattr(function, "plain", function)
-        setattr(_core.Tensor, name, _core.make_public(plain_form, True))
+        setattr(_core.Tensor, name, _core.make_public(plain_form, True, ASKS["all"], native))
         entry.forms.add("method")
     if operator:
         set_operator(operator, function, entry)

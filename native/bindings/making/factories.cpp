@@ -1,0 +1,360 @@
+// Tensors from sizes and numbers, on the CPU: calls that name a size, numbers of Python's own types and an element type. Everything
+// else, and every error, is the Python of ops/making.
+#include "bindings/kernel.h"
+
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+
+#include "core/observe.h"
+#include "core/op.h"
+#include "kernels/copy.h"
+
+namespace rushlight {
+namespace {
+
+bool only_cpu = true;  // no thread ever chose another default device
+
+// The arguments of a call of a function that makes tensors.
+struct Making {
+  PyObject* const* args;
+  Py_ssize_t n;
+  DType dtype = DType::Count;
+
+  // False where a keyword says more than the element type.
+  bool read(PyObject* kwnames) {
+    if (!only_cpu || observed()) return false;
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+      PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n + k];
+      const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+      if (is("dtype") && value != Py_None) {
+        if (!read_dtype(value)) return false;
+      } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format")) : value != Py_False || !is("requires_grad")) {
+        return false;
+      }
+    }
+    return true;
+  }
+  bool read_dtype(PyObject* value) {
+    for (int i = 0; i < static_cast<int>(DType::F8E4M3FN); ++i) {
+      if (value == registry.dtypes[i]) dtype = static_cast<DType>(i);
+    }
+    return dtype != DType::Count;
+  }
+  // A tensor for the first argument, whose type is the result's where the call names none.
+  const Tensor* model() {
+    if (n < 1 || tls.transform || !is_tensor(args[0]) || as_tensor(args[0])->flags & (kNotPlain & ~kLazy)) return nullptr;
+    const Tensor* t = as_tensor(args[0]);
+    if (dtype == DType::Count && !stored_only(t->dtype)) dtype = t->dtype;
+    return dtype == DType::Count ? nullptr : t;
+  }
+  // Sizes from argument `first`: one by one, or in a list.
+  bool read_sizes(Py_ssize_t first, bool listed, Layout& l) const {
+    if (n <= first) return false;
+    PyObject* const* items = args + first;
+    Py_ssize_t count = n - first;
+    if (PyTuple_Check(*items) || PyList_CheckExact(*items)) {
+      if (count > 1 && !listed) return false;
+      count = PySequence_Fast_GET_SIZE(*items);
+      items = PySequence_Fast_ITEMS(*items);
+    } else if (listed) {
+      return false;
+    }
+    if (count > kMaxDims) return false;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      Py_ssize_t size;
+      if (!whole(items[i], size) || size < 0) return false;
+      l.add(size, 0);
+    }
+    return true;
+  }
+  static bool whole(PyObject* o, Py_ssize_t& value) {
+    if (!PyLong_CheckExact(o)) return false;
+    int overflow;
+    value = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return !overflow;
+  }
+  // A float, or an int that is one.
+  static bool real(PyObject* o, double& value) {
+    Py_ssize_t integer;
+    if (PyFloat_CheckExact(o)) {
+      value = PyFloat_AS_DOUBLE(o);
+      return std::isfinite(value);
+    }
+    value = 0;
+    if (!whole(o, integer) || std::llabs(integer) > (1ll << 53)) return false;
+    value = static_cast<double>(integer);
+    return true;
+  }
+};
+
+bool is_real(DType t) { return t == DType::F32 || t == DType::F64; }
+bool fits(double x, DType t) { return t == DType::F64 || std::fabs(x) <= FLT_MAX; }
+
+// Sets every element that the layout shows to one of another type.
+void set_all(const Ref& made, const Layout& l, DType type, const void* value) {
+  const Py_ssize_t none[kMaxDims] = {};
+  const TensorInfo t = info_of(made);
+  Unlocked unlocked(t.size() * item_size(t.dtype) > kReleaseGilBytes, t);
+  copy_strided(t.dtype, t.data, l.strides, type, static_cast<const char*>(value), none, l.ndim, l.shape);
+}
+
+Ref filled(DType dtype, const Layout& l, DType type, const void* value) {
+  Ref made = new_ref(dtype, l.ndim, l.shape, DeviceType::Cpu);
+  set_all(made, Layout(as_tensor(made)), type, value);
+  return made;
+}
+
+// A number as an element; false where it is none of Python's, or may not fit.
+struct Number {
+  DType type = DType::Count;
+  union {
+    double real;
+    int64_t integer;
+    uint8_t truth;
+  };
+  bool read(PyObject* value, DType& dtype) {
+    Py_ssize_t whole;
+    if (PyBool_Check(value) && (dtype == DType::Count || dtype == DType::Bool)) {
+      type = dtype = DType::Bool;
+      truth = value == Py_True;
+    } else if (Making::whole(value, whole) && (dtype == DType::Count || dtype == DType::I64)) {
+      type = dtype = DType::I64;
+      integer = whole;
+    } else {
+      type = DType::F64;
+      if (dtype == DType::Count) dtype = registry.default_dtype;
+      return Making::real(value, real) && is_real(dtype) && fits(real, dtype);
+    }
+    return true;
+  }
+};
+
+Ref constant(const Layout& l, DType dtype, int value) {
+  if (value == 0) return zeros_ref(dtype, l.ndim, l.shape, DeviceType::Cpu);
+  const int64_t number = value;
+  return filled(dtype, l, DType::I64, &number);
+}
+
+template <int kValue>
+Ref constant(Making& call) {
+  Layout l;
+  if (!call.read_sizes(0, false, l)) return {};
+  return constant(l, call.dtype == DType::Count ? registry.default_dtype : call.dtype, kValue);
+}
+
+template <int kValue>
+Ref new_constant(Making& call) {
+  Layout l;
+  return call.model() && call.read_sizes(1, false, l) ? constant(l, call.dtype, kValue) : Ref();
+}
+
+Ref like(const Tensor* model, DType dtype, DType type, const void* value) {
+  Ref made = owned(new_like(model, dtype));
+  set_all(made, Layout(as_tensor(made)), type, value);
+  return made;
+}
+
+template <int kValue>
+Ref constant_like(Making& call) {
+  const Tensor* model = call.n == 1 ? call.model() : nullptr;
+  const int64_t value = kValue;
+  return model ? like(model, call.dtype, DType::I64, &value) : Ref();
+}
+
+Ref full(Making& call) {
+  Layout l;
+  Number number;
+  if (call.n != 2 || !Making{call.args, 1}.read_sizes(0, true, l) || !number.read(call.args[1], call.dtype)) return {};
+  return filled(call.dtype, l, number.type, &number.real);
+}
+
+Ref new_full(Making& call) {
+  Layout l;
+  Number number;
+  if (call.n != 3 || !call.model() || !Making{call.args, 2}.read_sizes(1, true, l) || !number.read(call.args[2], call.dtype))
+    return {};
+  return filled(call.dtype, l, number.type, &number.real);
+}
+
+Ref full_like(Making& call) {
+  const Tensor* model = call.n == 2 ? call.model() : nullptr;
+  Number number;
+  return model && number.read(call.args[1], call.dtype) ? like(model, call.dtype, number.type, &number.real) : Ref();
+}
+
+Ref eye(Making& call) {
+  Py_ssize_t n, m;
+  if (call.n < 1 || call.n > 2 || !Making::whole(call.args[0], n) || !Making::whole(call.args[call.n - 1], m) || n < 0 || m < 0)
+    return {};
+  const Py_ssize_t shape[] = {n, m};
+  Ref made = zeros_ref(call.dtype == DType::Count ? registry.default_dtype : call.dtype, 2, shape, DeviceType::Cpu);
+  Layout diagonal;
+  diagonal.add(std::min(n, m), as_tensor(made)->stride(0) + as_tensor(made)->stride(1));
+  const uint8_t one = 1;
+  set_all(made, diagonal, DType::Bool, &one);
+  return made;
+}
+
+// out[i] = value(base, i - base) for elements [begin, end): an int converts quickly.
+template <class T, class F>
+void each_index(T* out, Py_ssize_t begin, Py_ssize_t end, const F& value) {
+  constexpr Py_ssize_t kBlock = 1 << 16;
+  parallel((end - begin + kBlock - 1) / kBlock, 1, [&](ptrdiff_t first, ptrdiff_t last) {
+    for (ptrdiff_t b = first; b < last; ++b) {
+      const Py_ssize_t base = begin + b * kBlock;
+      const int count = static_cast<int>(std::min(end - base, kBlock));
+      for (int i = 0; i < count; ++i) out[base + i] = static_cast<T>(value(base, i));
+    }
+  });
+}
+
+// Calls f(elements, how many) of a new vector.
+template <class T, class F>
+Ref new_vector(DType dtype, Py_ssize_t n, const F& f) {
+  Ref made = new_ref(dtype, 1, &n, DeviceType::Cpu);
+  T* out = data_of<T>(made);
+  Unlocked unlocked(n * item_size(dtype) > kReleaseGilBytes, made);
+  f(out);
+  return made;
+}
+
+Ref arange(Making& call) {
+  if (call.n < 1 || call.n > 3) return {};
+  PyObject* start = call.n > 1 ? call.args[0] : nullptr;
+  PyObject* end = call.n > 1 ? call.args[1] : call.args[0];
+  PyObject* step = call.n > 2 ? call.args[2] : nullptr;
+  const bool integers = PyLong_CheckExact(end) && (!start || PyLong_CheckExact(start)) && (!step || PyLong_CheckExact(step));
+  if (integers && (call.dtype == DType::Count || call.dtype == DType::I64)) {
+    Py_ssize_t first = 0, last, by = 1, span;
+    if ((start && !Making::whole(start, first)) || !Making::whole(end, last) || (step && !Making::whole(step, by))) return {};
+    if (by == 0 || by == PY_SSIZE_T_MIN || __builtin_sub_overflow(last, first, &span) || (span != 0 && (span < 0) != (by < 0)))
+      return {};
+    const Py_ssize_t count = span / by + (span % by != 0);
+    return new_vector<int64_t>(DType::I64, count, [=](int64_t* out) {
+      parallel(count, 1 << 16, [=](ptrdiff_t begin, ptrdiff_t end) {
+        for (int64_t i = begin, x = first + begin * by; i < end; ++i, x += by) out[i] = x;
+      });
+    });
+  }
+  const DType dtype = call.dtype == DType::Count ? registry.default_dtype : call.dtype;
+  double first = 0, last, by = 1;
+  if (!is_real(dtype) || (start && !Making::real(start, first)) || !Making::real(end, last) || (step && !Making::real(step, by)))
+    return {};
+  const double span = (last - first) / by;
+  if (!(by != 0) || !(span >= 0) || !(span < 1e15)) return {};
+  const Py_ssize_t count = static_cast<Py_ssize_t>(std::ceil(span));
+  const auto value = [=](Py_ssize_t base, int i) { return first + (static_cast<double>(base) + i) * by; };
+  if (dtype == DType::F32) return new_vector<float>(dtype, count, [&](float* out) { each_index(out, 0, count, value); });
+  return new_vector<double>(dtype, count, [&](double* out) { each_index(out, 0, count, value); });
+}
+
+// From both ends towards the middle, so that both are exact. A step's product is not rounded before it is added: torch's compilers
+// fuse the two.
+template <class T, class Wide>
+Ref spaced(DType dtype, double start, double end, Py_ssize_t n) {
+  const T left = static_cast<T>(start), right = static_cast<T>(end);
+  const Wide step = (right - left) / static_cast<T>(n > 1 ? n - 1 : 1);
+  const Py_ssize_t middle = n == 1 ? 1 : n / 2;
+  return new_vector<T>(dtype, n, [&](T* out) {
+    each_index(out, 0, middle, [=](Py_ssize_t base, int i) { return left + step * (static_cast<Wide>(base) + i); });
+    each_index(out, middle, n, [=](Py_ssize_t base, int i) { return right - step * (static_cast<Wide>(n - 1 - base) - i); });
+  });
+}
+
+Ref linspace(Making& call) {
+  const DType dtype = call.dtype == DType::Count ? registry.default_dtype : call.dtype;
+  double start, end;
+  Py_ssize_t n;
+  if (call.n != 3 || !is_real(dtype) || !Making::real(call.args[0], start) || !Making::real(call.args[1], end)) return {};
+  if (!Making::whole(call.args[2], n) || n < 0 || !fits(start, dtype) || !fits(end, dtype)) return {};
+  return dtype == DType::F32 ? spaced<float, double>(dtype, start, end, n) : spaced<double, long double>(dtype, start, end, n);
+}
+
+Ref logspace(Making& call) {
+  double base = 10;
+  if (call.n == 4) {
+    if (!Making::real(call.args[--call.n], base)) return {};
+  }
+  const DType dtype = call.dtype == DType::Count ? registry.default_dtype : call.dtype;
+  if (!fits(base, dtype)) return {};
+  Ref made = linspace(call);
+  if (!made) return made;
+  static const int pow = opcode("pow");
+  const Py_ssize_t n = as_tensor(made)->numel();
+  constexpr Py_ssize_t kPiece = 1024;
+  alignas(64) double bases[kPiece];
+  by_type(dtype, [&](auto* b) { std::fill_n(b, kPiece, base); }, reinterpret_cast<char*>(bases));
+  for (Py_ssize_t i = 0; i < n; i += kPiece) {
+    char* x = data_of(made) + i * item_size(dtype);
+    kernels().block(pow, dtype)(bases, x, nullptr, x, std::min(n - i, kPiece));
+  }
+  return made;
+}
+
+// The places of a matrix's triangle, row by row.
+template <bool kUpper>
+Ref triangle_indices(Making& call) {
+  Py_ssize_t n, m, offset = 0;
+  if (call.n < 2 || call.n > 3 || (call.dtype != DType::Count && call.dtype != DType::I64)) return {};
+  if (!Making::whole(call.args[0], n) || !Making::whole(call.args[1], m) || n < 0 || m < 0) return {};
+  if ((call.n == 3 && !Making::whole(call.args[2], offset)) || n > (1 << 20) || m > (1 << 20)) return {};
+  offset = std::clamp(offset, -n, m);
+  const auto middle = [=](Py_ssize_t row) { return std::clamp<Py_ssize_t>(row + offset + (kUpper ? 0 : 1), 0, m); };
+  Py_ssize_t shape[] = {2, 0};
+  for (Py_ssize_t i = 0; i < n; ++i) shape[1] += kUpper ? m - middle(i) : middle(i);
+  Ref made = new_ref(DType::I64, 2, shape, DeviceType::Cpu);
+  int64_t *rows = data_of<int64_t>(made), *columns = rows + shape[1];
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    for (Py_ssize_t j = kUpper ? middle(i) : 0, end = kUpper ? m : middle(i); j < end; ++j) {
+      *rows++ = i;
+      *columns++ = j;
+    }
+  }
+  return made;
+}
+
+template <Ref (*make)(Making&)>
+PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  try {
+    Making call{args, n};
+    Ref made = call.read(kwnames) ? make(call) : Ref();
+    return made ? made.release() : no_kernel();
+  } catch (const Raised&) {
+    return nullptr;
+  }
+}
+
+template <Ref (*make)(Making&)>
+PyMethodDef factory(const char* row) {  // "name(*args: Any, **how: Any) -> Tensor"
+  static const std::string name(row, std::strchr(row, '('));
+  return {name.c_str(), method_of<made_by<make>>(), METH_FASTCALL | METH_KEYWORDS, row};
+}
+
+Nothing other_devices() {
+  only_cpu = false;
+  return none();
+}
+
+const KernelRows rows{
+    factory<constant<0>>("zeros(*args: Any, **how: Any) -> Tensor"),
+    factory<constant<1>>("ones(*args: Any, **how: Any) -> Tensor"),
+    factory<full>("full(*args: Any, **how: Any) -> Tensor"),
+    factory<constant_like<0>>("zeros_like(*args: Any, **how: Any) -> Tensor"),
+    factory<constant_like<1>>("ones_like(*args: Any, **how: Any) -> Tensor"),
+    factory<full_like>("full_like(*args: Any, **how: Any) -> Tensor"),
+    factory<new_constant<0>>("new_zeros(*args: Any, **how: Any) -> Tensor"),
+    factory<new_constant<1>>("new_ones(*args: Any, **how: Any) -> Tensor"),
+    factory<new_full>("new_full(*args: Any, **how: Any) -> Tensor"),
+    factory<eye>("eye(*args: Any, **how: Any) -> Tensor"),
+    factory<arange>("arange(*args: Any, **how: Any) -> Tensor"),
+    factory<linspace>("linspace(*args: Any, **how: Any) -> Tensor"),
+    factory<logspace>("logspace(*args: Any, **how: Any) -> Tensor"),
+    factory<triangle_indices<false>>("tril_indices(*args: Any, **how: Any) -> Tensor"),
+    factory<triangle_indices<true>>("triu_indices(*args: Any, **how: Any) -> Tensor"),
+    layout_kernel<other_devices, "other_devices(): the default device may be another than the CPU from now on">(),
+};
+
+}  // namespace
+
+}  // namespace rushlight
