@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kN = 624, kM = 397;
+constexpr ptrdiff_t kDraws = 512;  // at a time
 
 // --- element types: every sampler computes in float, double or int64 and stores through these ---
 
@@ -185,7 +186,32 @@ bool Generator::set_state(const unsigned char* bytes) {
   return true;
 }
 
+namespace {
+
+// Of [0, 1): what the draws themselves are.
+template <class T>
+void fill_unit(Generator& g, T* out, ptrdiff_t n) {
+  constexpr ptrdiff_t kWords = sizeof(T) / 4;
+  uint32_t draws[kDraws];
+  for (ptrdiff_t begin = 0; begin < n; begin += kDraws / kWords) {
+    const ptrdiff_t count = std::min(kDraws / kWords, n - begin);
+    g.draw(draws, count * kWords);
+    for (ptrdiff_t i = 0; i < count; i++) {
+      if constexpr (kWords == 1) {
+        out[begin + i] = static_cast<float>(static_cast<int32_t>(draws[i] & 0xffffffu)) * 0x1p-24f;
+      } else {
+        const uint64_t draw = static_cast<uint64_t>(draws[2 * i]) << 32 | draws[2 * i + 1];
+        out[begin + i] = static_cast<double>(static_cast<int64_t>(draw & ((uint64_t{1} << 53) - 1))) * 0x1p-53;
+      }
+    }
+  }
+}
+
+}  // namespace
+
 bool fill_uniform(Generator& g, DType dtype, void* out, ptrdiff_t n, double from, double to) {
+  if (from == 0 && to == 1 && dtype == DType::F32) return fill_unit(g, static_cast<float*>(out), n), true;
+  if (from == 0 && to == 1 && dtype == DType::F64) return fill_unit(g, static_cast<double*>(out), n), true;
   if (dtype == DType::F64) {
     const double width = to - from;
     fill<double>(out, n, [&] { return std::fma(g.uniform_double(), width, from); });
@@ -341,9 +367,15 @@ bool fill_log_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double m
 
 void fill_permutation(Generator& g, int64_t* out, ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i++) out[i] = i;
-  for (ptrdiff_t i = 0; i + 1 < n; i++) {
-    const ptrdiff_t j = i + static_cast<ptrdiff_t>(g.next32() % static_cast<uint64_t>(n - i));
-    std::swap(out[i], out[j]);
+  uint32_t draws[kDraws];
+  for (ptrdiff_t begin = 0; begin + 1 < n; begin += kDraws) {
+    const ptrdiff_t end = std::min(begin + kDraws, n - 1);
+    g.draw(draws, end - begin);
+    for (ptrdiff_t i = begin; i < end; i++) {
+      const uint64_t left = static_cast<uint64_t>(n - i);
+      const uint32_t draw = draws[i - begin];
+      std::swap(out[i], out[i + static_cast<ptrdiff_t>(left > draw ? draw : draw % static_cast<uint32_t>(left))]);
+    }
   }
 }
 
