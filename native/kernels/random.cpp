@@ -290,13 +290,34 @@ bool fill_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double mean,
   }
 }
 
+namespace {
+
+// Draws modulo a range of less than 2^28: by the quotient in double, which of a multiple of the range may be one too small.
+template <class T>
+void fill_small_integers(Generator& g, T* out, ptrdiff_t n, uint32_t range, uint64_t base) {
+  uint32_t draws[kDraws];
+  const double inverse = 1.0 / range;
+  for (ptrdiff_t begin = 0; begin < n; begin += kDraws) {
+    const ptrdiff_t count = std::min(kDraws, n - begin);
+    g.draw(draws, count);
+    for (ptrdiff_t i = 0; i < count && range > 1; i++) {
+      const uint32_t rest = draws[i] - static_cast<uint32_t>(static_cast<int32_t>(draws[i] * inverse)) * range;
+      draws[i] = rest >= range ? rest - range : rest;
+    }
+    for (ptrdiff_t i = 0; i < count; i++)
+      out[begin + i] = static_cast<T>(static_cast<int64_t>(base + (range > 1 ? draws[i] : 0)));
+  }
+}
+
+}  // namespace
+
 bool fill_integers(Generator& g, DType dtype, void* out, ptrdiff_t n, uint64_t range, int64_t base) {
   // From 2^28 on a 32-bit draw would show the bias of the modulo: 64 bits are drawn.
   return with_type(dtype, [&]<class T>() {
     const uint64_t from = static_cast<uint64_t>(base);
     if (range == 0) fill<T>(out, n, [&] { return static_cast<int64_t>(g.next64()); });
     else if (range >= uint64_t{1} << 28) fill<T>(out, n, [&] { return static_cast<int64_t>(g.next64() % range + from); });
-    else fill<T>(out, n, [&] { return static_cast<int64_t>(g.next32() % static_cast<uint32_t>(range) + from); });
+    else fill_small_integers(g, static_cast<T*>(out), n, static_cast<uint32_t>(range), from);
   });
 }
 
@@ -371,11 +392,16 @@ void fill_permutation(Generator& g, int64_t* out, ptrdiff_t n) {
   for (ptrdiff_t begin = 0; begin + 1 < n; begin += kDraws) {
     const ptrdiff_t end = std::min(begin + kDraws, n - 1);
     g.draw(draws, end - begin);
-    for (ptrdiff_t i = begin; i < end; i++) {
-      const uint64_t left = static_cast<uint64_t>(n - i);
-      const uint32_t draw = draws[i - begin];
-      std::swap(out[i], out[i + static_cast<ptrdiff_t>(left > draw ? draw : draw % static_cast<uint32_t>(left))]);
+    const ptrdiff_t count = end - begin, left = n - begin;
+    if (left >> 31 == 0) {  // the remainders of draws by the numbers that are left: quotients in double are exact
+      for (int i = 0; i < static_cast<int>(count); i++) {
+        const int of = static_cast<int>(left) - i;
+        draws[i] -= static_cast<uint32_t>(static_cast<int>(static_cast<double>(draws[i]) / of)) * static_cast<uint32_t>(of);
+      }
+    } else {
+      for (ptrdiff_t i = 0; i < count; i++) draws[i] = static_cast<uint32_t>(draws[i] % static_cast<uint64_t>(left - i));
     }
+    for (ptrdiff_t i = 0; i < count; i++) std::swap(out[begin + i], out[begin + i + draws[i]]);
   }
 }
 
