@@ -304,8 +304,7 @@ void fill_small_integers(Generator& g, T* out, ptrdiff_t n, uint32_t range, uint
       const uint32_t rest = draws[i] - static_cast<uint32_t>(static_cast<int32_t>(draws[i] * inverse)) * range;
       draws[i] = rest >= range ? rest - range : rest;
     }
-    for (ptrdiff_t i = 0; i < count; i++)
-      out[begin + i] = static_cast<T>(static_cast<int64_t>(base + (range > 1 ? draws[i] : 0)));
+    for (ptrdiff_t i = 0; i < count; i++) out[begin + i] = static_cast<T>(static_cast<int64_t>(base + (range > 1 ? draws[i] : 0)));
   }
 }
 

@@ -28,7 +28,8 @@ struct Making {
       const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
       if (is("dtype") && value != Py_None) {
         if (!read_dtype(value)) return false;
-      } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format")) : value != Py_False || !is("requires_grad")) {
+      } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format"))
+                                  : value != Py_False || !is("requires_grad")) {
         return false;
       }
     }

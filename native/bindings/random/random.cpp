@@ -343,8 +343,7 @@ Ref fill_in_place(Making& call) {
   if (check_in_place(self, false) < 0) raised();
   if constexpr (std::is_invocable_v<decltype(fill), Generator&, DType, void*, ptrdiff_t, double, double>)
     fill(*usual, self->dtype, self->data(), self->numel(), numbers[0], numbers[1]);
-  else
-    fill(*usual, self->dtype, self->data(), self->numel(), numbers[0]);
+  else fill(*usual, self->dtype, self->data(), self->numel(), numbers[0]);
   if (bump_version(self) < 0) raised();
   return Ref::borrow(as_object(self));
 }
@@ -352,7 +351,9 @@ Ref fill_in_place(Making& call) {
 bool normals(Generator& g, DType t, void* p, ptrdiff_t n, double mean, double std) {
   return fill_normal(g, t, p, n, mean, std, true);
 }
-bool range(double low, double high) { return low <= high && std::fabs(low) <= FLT_MAX && std::fabs(high) <= FLT_MAX && high - low <= FLT_MAX; }
+bool range(double low, double high) {
+  return low <= high && std::fabs(low) <= FLT_MAX && std::fabs(high) <= FLT_MAX && high - low <= FLT_MAX;
+}
 bool deviates(double, double std) { return std >= 0; }
 bool spreads(double, double width) { return width > 0; }
 bool above_zero(double rate, double) { return rate > 0; }

@@ -14,7 +14,6 @@ from ..table.reference import alias, is_float
 from ..table.samples import one, pair, scalars_too, three
 from ..table.signature import Tensor
 from ..table.statement import set_operator
-from .selection import where
 
 # ---- sums
 

@@ -21,7 +21,6 @@ from ..table.arrays import (
     common_type,
     dim_in,
     fitted_number,
-    is_half,
     is_stored,
     listed,
     refuse,

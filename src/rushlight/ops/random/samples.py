@@ -357,7 +357,7 @@ def _wants_gradient(*given: object) -> bool:
     overloads=(
         "(input, *, generator, out)",
         "(input, p: float, *, generator)",
-    )
+    ),
 )
 @draws(of_values=True)
 def bernoulli(

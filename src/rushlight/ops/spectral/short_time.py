@@ -125,7 +125,7 @@ def stft(
         input = _padded(input, max(n_fft // 2, 0), pad_mode)
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
-    call = lambda: (  # noqa: E731 - written where something is wrong
+    call = lambda: (
         f"stft(torch.{input.dtype.scalar_name}Tensor{listed(input.shape)}, n_fft={n_fft}, "
         f"hop_length={hop}, win_length={win}, window={_said(window)}, "
         f"normalized={_word(normalized)}, onesided={_word(onesided)}, "
@@ -175,7 +175,13 @@ def stft(
 
 
 def _check_istft(
-    call: Callable[[], str], input: Tensor, n_fft: int, hop: int, win: int, window: Tensor | None, onesided: bool
+    call: Callable[[], str],
+    input: Tensor,
+    n_fft: int,
+    hop: int,
+    win: int,
+    window: Tensor | None,
+    onesided: bool,
 ) -> None:
     if not input.numel():
         raise RuntimeError(f"{call()} : input tensor cannot be empty.")
@@ -224,7 +230,7 @@ def istft(
         raise IndexError("Dimension out of range (expected to be in range of [-2, 1], but got -3)")
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
-    call = lambda: (  # noqa: E731 - written where something is wrong
+    call = lambda: (
         f"istft(CPU{input.dtype.scalar_name}Type{listed(input.shape)}, n_fft={n_fft}, "
         f"hop_length={hop}, win_length={win}, window={_said(window)}, center={_word(center)}, "
         f"normalized={_word(normalized)}, onesided={_word(onesided)}, length={length}, "

@@ -20,7 +20,7 @@ from ...making import casts
 from ...making import copies as copies_ops
 from ...making.copies import like_strides
 from ...table.arrays import cell, dims_in
-from .. import rearrange, slices, view_copies
+from .. import rearrange, view_copies
 
 __all__ = ["arrange", "copied", "duplicate", "filled", "movable", "zeros"]
 

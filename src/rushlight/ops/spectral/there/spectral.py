@@ -48,7 +48,9 @@ def _values(kind: str, n: int) -> Any:
     """The numbers of a table."""
     if kind == "roots":
         return np.exp(-2j * np.pi * np.arange(n) / n)
-    if kind == "ends":  # a half of a transform, its first number and, of an even n, its last by halves
+    if (
+        kind == "ends"
+    ):  # a half of a transform, its first number and, of an even n, its last by halves
         weights = np.ones(n // 2 + 1, np.complex128)
         weights[:: n // 2 if n % 2 == 0 else n] = 0.5
         return weights
