@@ -125,12 +125,15 @@ def stft(
         input = _padded(input, max(n_fft // 2, 0), pad_mode)
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
-    call = lambda: (
-        f"stft(torch.{input.dtype.scalar_name}Tensor{listed(input.shape)}, n_fft={n_fft}, "
-        f"hop_length={hop}, win_length={win}, window={_said(window)}, "
-        f"normalized={_word(normalized)}, onesided={_word(onesided)}, "
-        f"return_complex={_word(return_complex)}, align_to_window={_word(align_to_window)})"
-    )
+
+    def call() -> str:
+        return (
+            f"stft(torch.{input.dtype.scalar_name}Tensor{listed(input.shape)}, n_fft={n_fft}, "
+            f"hop_length={hop}, win_length={win}, window={_said(window)}, "
+            f"normalized={_word(normalized)}, onesided={_word(onesided)}, "
+            f"return_complex={_word(return_complex)}, align_to_window={_word(align_to_window)})"
+        )
+
     is_complex = input.dtype.is_complex or (window is not None and window.dtype.is_complex)
     if return_complex is None and not is_complex:
         raise RuntimeError(
@@ -230,12 +233,15 @@ def istft(
         raise IndexError("Dimension out of range (expected to be in range of [-2, 1], but got -3)")
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
-    call = lambda: (
-        f"istft(CPU{input.dtype.scalar_name}Type{listed(input.shape)}, n_fft={n_fft}, "
-        f"hop_length={hop}, win_length={win}, window={_said(window)}, center={_word(center)}, "
-        f"normalized={_word(normalized)}, onesided={_word(onesided)}, length={length}, "
-        f"return_complex={_word(return_complex)})"
-    )
+
+    def call() -> str:
+        return (
+            f"istft(CPU{input.dtype.scalar_name}Type{listed(input.shape)}, n_fft={n_fft}, "
+            f"hop_length={hop}, win_length={win}, window={_said(window)}, center={_word(center)}, "
+            f"normalized={_word(normalized)}, onesided={_word(onesided)}, length={length}, "
+            f"return_complex={_word(return_complex)})"
+        )
+
     half = input.shape[-2] != n_fft if onesided is None else onesided
     _check_istft(call, input, n_fft, hop, win, window, half)
     if return_complex and half:
