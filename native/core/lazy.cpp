@@ -1,5 +1,8 @@
 #include "core/lazy.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "core/accelerator.h"
 #include "core/layout.h"
 #include "kernels/copy.h"
@@ -25,10 +28,17 @@ Tensor* applied(Tensor* t, uint32_t bits) {
     const Owned<Tensor> here(copy_to(t, DeviceType::Cpu)), done(here ? applied(here.get(), bits) : nullptr);
     return done ? copy_to(done.get(), t->device()) : nullptr;
   }
-  Tensor* values = dense_copy(t);
+  const bool adjacent = t->is_contiguous() && t->device() == DeviceType::Cpu;
+  Tensor* values = adjacent ? new_like(t, t->dtype) : dense_copy(t);
   if (!values || values->device() == DeviceType::Meta) return values;
-  if (bits & kConjBit) conjugate_elements(values->dtype, values->data(), values->numel());
-  if (bits & kNegBit) negate_elements(values->dtype, values->data(), values->numel());
+  constexpr Py_ssize_t kPiece = 512;  // elements: they are still in the first-level cache
+  for (Py_ssize_t i = 0, item = values->item(); i < values->numel(); i += kPiece) {
+    const Py_ssize_t n = std::min(kPiece, values->numel() - i);
+    char* piece = values->data() + i * item;
+    if (adjacent) std::memcpy(piece, t->data() + i * item, static_cast<size_t>(n * item));
+    if (bits & kConjBit) conjugate_elements(values->dtype, piece, n);
+    if (bits & kNegBit) negate_elements(values->dtype, piece, n);
+  }
   return values;
 }
 

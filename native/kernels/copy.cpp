@@ -138,6 +138,12 @@ void store(char* p, T x) {
   std::memcpy(p, &x, sizeof x);
 }
 
+template <class P>
+void store(char* p, std::complex<P> x) {
+  store(p, x.real());
+  store(p + sizeof(P), x.imag());
+}
+
 template <class To, class From>
 void row(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride, ptrdiff_t n) {
   if (to_stride == sizeof(To) && from_stride == sizeof(From)) {
@@ -346,7 +352,8 @@ struct Copy {
     } else if (from_stride == 0 && to_stride == item_size(to_type)) {
       row(t, 0, f, 0, 1);
       spread(t, to_stride, n);
-    } else if (!adjacent || !aligned(t, to_type) || !aligned(f, from_type) || !kernels().convert_adjacent(from_type, f, to_type, t, n)) {
+    } else if (!adjacent || !aligned(t, to_type) || !aligned(f, from_type) ||
+               !kernels().convert_adjacent(from_type, f, to_type, t, n)) {
       row(t, to_stride, f, from_stride, n);
     }
   }
@@ -437,8 +444,10 @@ void copy_strided(DType to_type, char* to, const ptrdiff_t* to_strides, DType fr
 }
 
 void conjugate_elements(DType type, char* data, ptrdiff_t n) {
+  const float negative[] = {0.0f, -0.0f};
+  const uint64_t high_sign = load<uint64_t>(reinterpret_cast<const char*>(negative));
   if (type == DType::C64) {
-    for (ptrdiff_t i = 0; i < n; ++i) store(data + i * 8 + 4, -load<float>(data + i * 8 + 4));
+    for (ptrdiff_t i = 0; i < n; ++i) store(data + i * 8, load<uint64_t>(data + i * 8) ^ high_sign);
   } else if (type == DType::C32) {
     for (ptrdiff_t i = 0; i < n; ++i) store(data + i * 4 + 2, static_cast<uint16_t>(load<uint16_t>(data + i * 4 + 2) ^ 0x8000));
   } else if (type == DType::C128) {

@@ -237,8 +237,8 @@ Ref triangle_indices(Making& call) {
   return made;
 }
 
-Nothing other_devices() {
-  only_cpu = false;
+Nothing default_is_cpu(bool truth) {
+  on_cpu = truth;
   return none();
 }
 
@@ -258,7 +258,7 @@ const KernelRows rows{
     factory<logspace>("logspace(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<false>>("tril_indices(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<true>>("triu_indices(*args: Any, **how: Any) -> Tensor"),
-    layout_kernel<other_devices, "other_devices(): the default device may be another than the CPU from now on">(),
+    layout_kernel<default_is_cpu, "default_is_cpu(truth): whether this thread makes tensors on the CPU">(),
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace rushlight {
 
-inline bool only_cpu = true;  // no thread ever chose another default device
+inline thread_local bool on_cpu = true;  // whether the default device of this thread is the CPU
 
 // The arguments of a call of a function that makes tensors.
 struct Making {
@@ -22,7 +22,7 @@ struct Making {
 
   // False where a keyword says more than the element type.
   bool read(PyObject* kwnames) {
-    if (!only_cpu || observed()) return false;
+    if (!on_cpu || observed()) return false;
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
       PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n + k];
       const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };

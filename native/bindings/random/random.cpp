@@ -315,7 +315,8 @@ Ref permutation(Making& call) {
 // The tensor of a call if it is a plain one of float32 or float64 whose history is not written.
 const Tensor* plain(Making& call) {
   const Tensor* t = usual && !tls.transform ? call.model() : nullptr;
-  if (!t || (t->dtype != DType::F32 && t->dtype != DType::F64) || !t->is_contiguous() || !t->is_aligned()) return nullptr;
+  if (!t || t->flags & kNotPlain || (t->dtype != DType::F32 && t->dtype != DType::F64) || !t->is_contiguous() || !t->is_aligned())
+    return nullptr;
   return grad_enabled() && requires_grad(t) ? nullptr : t;
 }
 

@@ -237,8 +237,7 @@ void reduce_halves(Reduce op, DType dtype, const char* in, Py_ssize_t rows, Py_s
       kernel.rows(reinterpret_cast<const char*>(wide), 1, 0, count, results + i * result_item);
     }
   });
-  if (pieces > 1)
-    dense_kernels().reducer(next_stage(op), kernel.result).rows(results, rows, pieces * result_item, pieces, out);
+  if (pieces > 1) dense_kernels().reducer(next_stage(op), kernel.result).rows(results, rows, pieces * result_item, pieces, out);
 }
 
 // Whether the dimensions of mask are the last ones.
@@ -319,11 +318,27 @@ Ref as_given(Ref result, const TensorInfo& a) {
   return rounds ? rounded(std::move(result), a.dtype) : std::move(result);
 }
 
+// The sum of complex numbers, as sums of their parts.
+Ref sum_of_parts(const TensorInfo& a, uint64_t mask, bool keepdim) {
+  if (is_meta(a) || a.ndim >= kMaxDims) return {};
+  const DType part = a.dtype == DType::C64 ? DType::F32 : DType::F64;
+  Layout parts(a.tensor);
+  parts.add(2, item_size(part));
+  const Ref view = owned(new_view(a.tensor, part, parts.ndim, parts.shape, parts.strides, 0));
+  const Ref sums = reduce(Reduce::Sum, info_of(view), mask, keepdim);
+  if (!sums) return {};
+  Layout whole(as_tensor(sums));
+  whole.remove(whole.ndim - 1);
+  return owned(new_view(as_tensor(sums), a.dtype, whole.ndim, whole.shape, whole.strides, 0));
+}
+
 template <Reduce op>
 Ref reduction(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
   if ((op == Reduce::Max || op == Reduce::Min) && !dims.given && !a.size()) return {};  // max() of nothing has its own error
   const bool all = !dims.mask && op != Reduce::Any && op != Reduce::All;  // dim=() means every dimension
-  return as_given(reduce(op, a, all ? all_dims(a.ndim) : dims.mask, keepdim), a);
+  const uint64_t mask = all ? all_dims(a.ndim) : dims.mask;
+  if (op == Reduce::Sum && (a.dtype == DType::C64 || a.dtype == DType::C128)) return sum_of_parts(a, mask, keepdim);
+  return as_given(reduce(op, a, mask, keepdim), a);
 }
 
 // A reduction of halves: of their values as float, and its result rounded once.

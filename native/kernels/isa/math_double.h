@@ -351,7 +351,8 @@ inline double hypot(double x, double y) { return ::hypot(x, y); }
 inline double pow(double x, double y) { return ::pow(x, y); }
 inline double fmod(double x, double y) { return ::fmod(x, y); }
 inline double nextafter(double x, double y) {
-  const double next = x == 0 ? copysign(from_bits(uint64_t{1}), y) : from_bits(bits(x) + ((x < y) == (x > 0) ? uint64_t{1} : ~uint64_t{0}));
+  const double next = x == 0 ? copysign(from_bits(uint64_t{1}), y)
+                             : from_bits(bits(x) + ((x < y) == (x > 0) ? uint64_t{1} : ~uint64_t{0}));
   const double r = x == y ? y : next;
   return (x != x) | (y != y) ? x + y : r;
 }

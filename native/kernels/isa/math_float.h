@@ -302,7 +302,8 @@ inline float pow(float x, float y) { return static_cast<float>(pow_core(x, y)); 
 inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
 inline float fmod(float x, float y) { return ::fmodf(x, y); }
 inline float nextafter(float x, float y) {
-  const float next = x == 0 ? copysign(from_bits(uint32_t{1}), y) : from_bits(bits(x) + ((x < y) == (x > 0) ? uint32_t{1} : ~uint32_t{0}));
+  const float next = x == 0 ? copysign(from_bits(uint32_t{1}), y)
+                            : from_bits(bits(x) + ((x < y) == (x > 0) ? uint32_t{1} : ~uint32_t{0}));
   const float r = x == y ? y : next;
   return (x != x) | (y != y) ? x + y : r;
 }

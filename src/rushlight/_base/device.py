@@ -115,11 +115,13 @@ class device:
     def __enter__(self) -> device:
         _defaults.note(self)
         _defaults.entered = (*_defaults.entered, self)
+        _defaults.tell()
         return self
 
     @_core.ending
     def __exit__(self, *exception: object) -> None:
         _defaults.entered = _defaults.entered[:-1]
+        _defaults.tell()
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, int | None]:
@@ -279,9 +281,13 @@ class _Defaults(threading.local):
         global _only_cpu
         if value.type != "cpu":
             _only_cpu = False
-            _core.kernels.other_devices()
+            _core.kernels.default_is_cpu(False)
         if is_accelerator(value.type):
             accelerators.note()
+
+    def tell(self) -> None:
+        """Says to the factories of the core whether tensors are made on the CPU."""
+        _core.kernels.default_is_cpu(get_default_device().type == "cpu")
 
 
 _defaults = _Defaults()
@@ -314,6 +320,7 @@ def set_default_device(device: device | str | int | None) -> None:
     if chosen is not None:
         _defaults.note(chosen)
     _defaults.chosen = chosen
+    _defaults.tell()
 
 
 DeviceLike: TypeAlias = device | str | int

@@ -208,7 +208,6 @@ _SEVERAL: Sequence[tuple[str, Ints, Sequence[Any]]] = (
     ("sub_scaled", (1, 0, 2), [arithmetic._rsub_scaled]),
     ("add_product", (0, 1, 2, 3), [arithmetic.addcmul, arithmetic._addcmul_scaled]),
     ("add_quotient", (0, 1, 2, 3), [arithmetic.addcdiv, arithmetic._addcdiv_scaled]),
-    ("lerp", (0, 1, 2), [arithmetic.lerp, arithmetic._lerp_number]),
     ("ldexp", (0, 1), [powers.ldexp]),
     ("cube", (0,), [powers._pow_three]),
     ("sqrt", (0,), [powers._pow_half]),

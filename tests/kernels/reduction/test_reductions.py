@@ -82,3 +82,46 @@ def test_several_large_planes():
     one, two = on_threads(lambda: kernels.sum(a, 1))
     assert (np.abs(one - expected) <= bound).all()
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("n", [1, 4095, 4096, 4097, 200_001])
+def test_rows_of_halves_are_widened_piece_by_piece(n):
+    a = (np.random.default_rng(4).integers(-8, 9, (2, n)) / 4).astype(np.float16)
+    for dim in (None, 1):
+        one, two = on_threads(lambda dim=dim: kernels.sum(a, dim))
+        np.testing.assert_array_equal(one, a.astype(np.float64).sum(dim).astype(np.float16))
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(kernels.amax(a, dim), a.max(dim))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 33), (300, 512), (40_001, 5), (2, 70_001)], ids=str)
+def test_nan_counts_for_nothing(shape):
+    a = np.random.default_rng(5).integers(-9, 9, shape).astype(np.float32)
+    a[a == 3] = np.nan
+    for dim in (None, 0, 1):
+        np.testing.assert_array_equal(kernels.nansum(a, dim), np.nansum(a, dim))
+        np.testing.assert_array_equal(kernels.count_nonzero(a, dim), np.count_nonzero(a, dim))
+    least, most = kernels.aminmax(np.nan_to_num(a), 1)
+    np.testing.assert_array_equal(least, np.nan_to_num(a).min(1))
+    np.testing.assert_array_equal(most, np.nan_to_num(a).max(1))
+
+
+def test_norms_of_all_orders():
+    a = np.random.default_rng(6).standard_normal((7, 300))
+    for order in (1, 2, 3, 0.5, -1.5, np.inf, -np.inf):
+        for dim in (0, 1):
+            expected = np.linalg.norm(a, order, dim)
+            np.testing.assert_allclose(
+                kernels.vector_norm(a, order, dim, False), expected, rtol=1e-12
+            )
+    assert kernels.vector_norm(a[:0], 2, None, False) is NotImplemented
+    np.testing.assert_allclose(kernels.trace(a[:, :9]), np.trace(a[:, :9]), rtol=1e-14)
+
+
+def test_sums_of_complex_numbers():
+    a = np.random.default_rng(7).integers(-9, 9, (5, 6, 7)) * (1 + 2j)
+    for dtype in (np.complex64, np.complex128):
+        for dim in (None, 0, 1, 2, (0, 2)):
+            found = kernels.sum(a.astype(dtype), dim)
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, a.sum(dim))

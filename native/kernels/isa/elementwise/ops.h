@@ -72,12 +72,12 @@ inline T floor_near(T a, T b) {
     static constexpr int arity = count;                                                       \
     types(static T apply(T a, [[maybe_unused]] T b, [[maybe_unused]] T c) { return result; }) \
   };
-#define OP_NEAR(name, count, cost, types, condition, near, far)                      \
-  struct name : cost {                                                               \
-    static constexpr int arity = count;                                              \
-    types(static bool fits(T a, [[maybe_unused]] T b) { return condition; });        \
-    types(static T apply(T a, [[maybe_unused]] T b, T) { return near; });            \
-    types(static T apply_far(T a, [[maybe_unused]] T b) { return far; });            \
+#define OP_NEAR(name, count, cost, types, condition, near, far)               \
+  struct name : cost {                                                        \
+    static constexpr int arity = count;                                       \
+    types(static bool fits(T a, [[maybe_unused]] T b) { return condition; }); \
+    types(static T apply(T a, [[maybe_unused]] T b, T) { return near; });     \
+    types(static T apply_far(T a, [[maybe_unused]] T b) { return far; });     \
   };
 #include "kernels/isa/elementwise/ops.def"
 #undef OP_NEAR

@@ -216,7 +216,8 @@ bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t
   const auto computed = [](DType t) { return t == DType::F32 || t == DType::F64 || t == DType::I64; };
   if (!supported(from) || !supported(to)) return false;
   if (computed(to)) load_function(from, to)(static_cast<const char*>(in), item_size(from), out, n);
-  else if (computed(from) && (to == DType::Bool || (from == DType::F32 && is_half(to)))) store_function(from, to)(in, static_cast<char*>(out), item_size(to), n);
+  else if (computed(from) && (to == DType::Bool || (from == DType::F32 && is_half(to))))
+    store_function(from, to)(in, static_cast<char*>(out), item_size(to), n);
   else return false;
   return true;
 }

@@ -127,7 +127,7 @@ def _filled_like(name: str, create: Any, value: int | None, doc: str) -> Any:
 
     new.__name__ = "new_" + name
     new.__doc__ = f"A tensor of the given size and this tensor's dtype {doc}."
-    new.native = getattr(_core.kernels, "new_" + name, None)
+    new.native = getattr(_core.kernels, "new_" + name, None)  # type: ignore[attr-defined]
     setattr(Tensor, "new_" + name, new)
     return like
 
@@ -264,7 +264,7 @@ def _new_tensor(
     return placed(array_of(data, dtype or self.dtype), where, requires_grad)
 
 
-_new_full.native = _core.kernels.new_full
+_new_full.native = _core.kernels.new_full  # type: ignore[attr-defined]
 Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[assignment, method-assign]
 
 

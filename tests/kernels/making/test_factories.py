@@ -1,0 +1,131 @@
+"""The factories: what the kernels make, and what they leave to the Python of ops/making."""
+
+import math
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight import _core
+
+kernels = _core.kernels
+
+
+def test_ranges_of_integers():
+    for args in [
+        (0,),
+        (7,),
+        (3, 3),
+        (2, 10),
+        (10, 2, -3),
+        (-5, 6, 4),
+        (1, 2, 100),
+        (5, 2**62, 2**61),
+    ]:
+        assert kernels.arange(*args).tolist() == list(range(*args))
+    assert kernels.arange(300_000).tolist() == list(range(300_000))
+    for args in [(-1,), (0, 5, 0), (0, 5, -1), (-(2**63), 2**63 - 1, 1), (1.0, math.inf), (True,)]:
+        assert kernels.arange(*args) is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ranges_of_floats(dtype):
+    for start, end, step in [
+        (0.0, 1.0, 0.1),
+        (5, -5, -0.75),
+        (0, 200_000.0, 1),
+        (1e10, 1e10 + 5, 0.5),
+    ]:
+        n = math.ceil((end - start) / step)
+        expected = np.array([start + i * step for i in range(n)]).astype(dtype)
+        found = kernels.arange(start, end, step, dtype=getattr(torch, dtype))
+        np.testing.assert_array_equal(found.numpy(), expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 128, 200_001])
+def test_even_steps(n):
+    found = kernels.linspace(-3, 7, n).numpy()
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, np.linspace(-3, 7, n), rtol=0, atol=5e-7)
+    if n > 1:
+        assert found[0] == -3 and found[-1] == 7
+    np.testing.assert_allclose(
+        kernels.linspace(-3, 7, n, dtype=torch.float64).numpy(),
+        np.linspace(-3, 7, n),
+        rtol=0,
+        atol=2e-15,
+    )
+    np.testing.assert_allclose(
+        kernels.logspace(-1, 2, n, 2.0).numpy(), np.logspace(-1, 2, n, base=2), rtol=1e-6
+    )
+
+
+def test_filled():
+    for found, expected in [
+        (kernels.zeros(2, 3), np.zeros((2, 3), np.float32)),
+        (kernels.zeros(()), np.zeros((), np.float32)),
+        (kernels.zeros([0, 2], dtype=torch.int16), np.zeros((0, 2), np.int16)),
+        (kernels.ones((70,), dtype=torch.bool), np.ones(70, bool)),
+        (kernels.ones(3, dtype=torch.complex64), np.ones(3, np.complex64)),
+        (kernels.full((100,), 2.5), np.full(100, 2.5, np.float32)),
+        (kernels.full([], 7), np.array(7)),
+        (kernels.full((2,), True), np.array([True, True])),
+        (kernels.eye(3, 5, dtype=torch.int64), np.eye(3, 5, dtype=np.int64)),
+        (kernels.eye(4), np.eye(4, dtype=np.float32)),
+    ]:
+        assert found.numpy().dtype == expected.dtype
+        np.testing.assert_array_equal(found.numpy(), expected)
+    for call in [
+        lambda: kernels.zeros(),
+        lambda: kernels.zeros(-1),
+        lambda: kernels.zeros(2.0),
+        lambda: kernels.zeros(2, device="meta"),
+        lambda: kernels.zeros(2, requires_grad=True),
+        lambda: kernels.zeros(2, anything=None),
+        lambda: kernels.full((2,), 1e60, dtype=torch.float32),
+        lambda: kernels.full((2,), 1j),
+        lambda: kernels.eye(-1),
+    ]:
+        assert call() is NotImplemented
+
+
+def test_sizes_that_no_memory_has():
+    for call in [
+        lambda: kernels.zeros(2**40, 2**40),
+        lambda: kernels.arange(2**62),
+        lambda: kernels.eye(2**40),
+    ]:
+        with pytest.raises(RuntimeError):
+            call()
+
+
+def test_like_another_tensor():
+    t = torch.zeros(3, 4, dtype=torch.float64).t()
+    made = kernels.full_like(t, 1.5)
+    assert made.stride() == t.stride() and made.dtype is t.dtype and bool((made == 1.5).all())
+    assert kernels.zeros_like(t, dtype=torch.int8).dtype is torch.int8
+    assert kernels.new_full(t, (2,), 3).tolist() == [3.0, 3.0]
+    assert kernels.new_ones(t, 2, 2).dtype is torch.float64
+    assert kernels.full_like(torch.zeros(2, dtype=torch.int32), 2**40) is NotImplemented
+    with torch.device("meta"):
+        assert torch.zeros(2).device.type == "meta"
+    assert torch.zeros(2).device.type == "cpu"
+    assert kernels.zeros(2) is not NotImplemented
+
+
+def test_places_of_triangles():
+    for n, m, offset in [
+        (3, 4, 0),
+        (4, 3, 1),
+        (4, 3, -2),
+        (0, 3, 0),
+        (3, 3, 2**40),
+        (3, 3, -(2**40)),
+    ]:
+        near = max(min(offset, 9), -9)
+        np.testing.assert_array_equal(
+            kernels.tril_indices(n, m, offset).numpy(), np.array(np.tril_indices(n, near, m))
+        )
+        np.testing.assert_array_equal(
+            kernels.triu_indices(n, m, offset).numpy(), np.array(np.triu_indices(n, near, m))
+        )
