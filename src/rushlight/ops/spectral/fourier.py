@@ -293,7 +293,10 @@ def _frequencies(name: str, n: int, d: float, half: bool, how: dict[str, Any]) -
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     how["dtype"] = dtype
     requires_grad = how.pop("requires_grad", False)
-    steps = arange(n // 2 + 1 if half else n, **how)
+    count = n // 2 + 1 if half else n
+    steps = _core.kernels.arange(count, **how)
+    if steps is NotImplemented:
+        steps = arange(count, **how)
     if n and not half:
         steps.narrow(0, (n + 1) // 2, n // 2).sub_(n)
     steps.mul_(1.0 / (n * d) if n else 1.0)
