@@ -230,7 +230,8 @@ bool make_chirps(Tables& t) {
   T* chirp = resized<T>(t.numbers, 2 * t.n);
   std::vector<double> wave(static_cast<size_t>(2 * length));  // in double: its spectrum is rounded once
   for (ptrdiff_t k = 0; k < t.n; k++) {
-    const auto square = static_cast<ptrdiff_t>(static_cast<uint64_t>(k) * static_cast<uint64_t>(k) % static_cast<uint64_t>(2 * t.n));
+    const auto square = static_cast<ptrdiff_t>(static_cast<uint64_t>(k) * static_cast<uint64_t>(k) %
+                                               static_cast<uint64_t>(2 * t.n));
     roots.put(chirp + 2 * k, square);
     double* at[] = {&wave[static_cast<size_t>(2 * k)], &wave[static_cast<size_t>(2 * ((length - k) % length))]};
     for (double* pair : at) {
@@ -431,7 +432,8 @@ void in_two(const Fft& call) {
       to += rest % call.shape[d] * call.to.lines[d];
       rest /= call.shape[d];
     }
-    const ptrdiff_t from_line = call.ndim ? call.from.lines[call.ndim - 1] : 0, to_line = call.ndim ? call.to.lines[call.ndim - 1] : 0;
+    const ptrdiff_t from_line = call.ndim ? call.from.lines[call.ndim - 1] : 0,
+                    to_line = call.ndim ? call.to.lines[call.ndim - 1] : 0;
     Fft part = adjacent(call.dtype, between.p, call.n, count, call.forward);
     part.ndim = 2;
     part.from = {from, call.from.step * cut->second, call.from.imaginary, {from_line, call.from.step}};
@@ -539,7 +541,8 @@ void in_pairs(const Fft& call) {
 template <class T>
 void in_copies(const Fft& call) {
   const Held chirps = has_steps(call.n) ? nullptr : tables(Table::Chirps, call.dtype, call.n);
-  const ptrdiff_t length = chirps ? chirps->first : call.n, lines = lines_in(call), bytes = length * 2 * static_cast<ptrdiff_t>(sizeof(T));
+  const ptrdiff_t length = chirps ? chirps->first : call.n, lines = lines_in(call),
+                  bytes = length * 2 * static_cast<ptrdiff_t>(sizeof(T));
   const T* chirp = chirps ? reinterpret_cast<const T*>(chirps->numbers.data()) : nullptr;
   const T* spectrum = chirps ? reinterpret_cast<const T*>(chirps->more.data()) : nullptr;
   const ptrdiff_t n = call.n, half = n / 2 + 1, given = call.kind == FftKind::ToReal && !call.whole ? half : n;

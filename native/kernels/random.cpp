@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kN = 624, kM = 397;
+constexpr ptrdiff_t kDraws = 512;  // at a time
 
 // --- element types: every sampler computes in float, double or int64 and stores through these ---
 
@@ -188,18 +189,31 @@ bool Generator::set_state(const unsigned char* bytes) {
 namespace {
 
 void fill_uniform_float(Generator& g, float* out, ptrdiff_t n, float low, float width) {
-  constexpr ptrdiff_t kMany = 1024;
-  uint32_t draws[kMany];
-  for (ptrdiff_t done = 0; done < n; done += kMany) {
-    const ptrdiff_t many = std::min(kMany, n - done);
-    g.draw(draws, many);
-    dense_kernels().uniforms(draws, out + done, many, low, width);
+  uint32_t draws[kDraws];
+  for (ptrdiff_t done = 0; done < n; done += kDraws) {
+    const ptrdiff_t count = std::min(kDraws, n - done);
+    g.draw(draws, count);
+    dense_kernels().uniforms(draws, out + done, count, low, width);
+  }
+}
+
+// Of [0, 1): what the draws themselves are.
+void fill_unit(Generator& g, double* out, ptrdiff_t n) {
+  uint32_t draws[kDraws];
+  for (ptrdiff_t begin = 0; begin < n; begin += kDraws / 2) {
+    const ptrdiff_t count = std::min(kDraws / 2, n - begin);
+    g.draw(draws, 2 * count);
+    for (ptrdiff_t i = 0; i < count; i++) {
+      const uint64_t draw = static_cast<uint64_t>(draws[2 * i]) << 32 | draws[2 * i + 1];
+      out[begin + i] = static_cast<double>(static_cast<int64_t>(draw & ((uint64_t{1} << 53) - 1))) * 0x1p-53;
+    }
   }
 }
 
 }  // namespace
 
 bool fill_uniform(Generator& g, DType dtype, void* out, ptrdiff_t n, double from, double to) {
+  if (from == 0 && to == 1 && dtype == DType::F64) return fill_unit(g, static_cast<double*>(out), n), true;
   if (dtype == DType::F64) {
     const double width = to - from;
     fill<double>(out, n, [&] { return std::fma(g.uniform_double(), width, from); });
@@ -278,13 +292,33 @@ bool fill_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double mean,
   }
 }
 
+namespace {
+
+// Draws modulo a range of less than 2^28: by the quotient in double, which of a multiple of the range may be one too small.
+template <class T>
+void fill_small_integers(Generator& g, T* out, ptrdiff_t n, uint32_t range, uint64_t base) {
+  uint32_t draws[kDraws];
+  const double inverse = 1.0 / range;
+  for (ptrdiff_t begin = 0; begin < n; begin += kDraws) {
+    const ptrdiff_t count = std::min(kDraws, n - begin);
+    g.draw(draws, count);
+    for (ptrdiff_t i = 0; i < count && range > 1; i++) {
+      const uint32_t rest = draws[i] - static_cast<uint32_t>(static_cast<int32_t>(draws[i] * inverse)) * range;
+      draws[i] = rest >= range ? rest - range : rest;
+    }
+    for (ptrdiff_t i = 0; i < count; i++) out[begin + i] = static_cast<T>(static_cast<int64_t>(base + (range > 1 ? draws[i] : 0)));
+  }
+}
+
+}  // namespace
+
 bool fill_integers(Generator& g, DType dtype, void* out, ptrdiff_t n, uint64_t range, int64_t base) {
   // From 2^28 on a 32-bit draw would show the bias of the modulo: 64 bits are drawn.
   return with_type(dtype, [&]<class T>() {
     const uint64_t from = static_cast<uint64_t>(base);
     if (range == 0) fill<T>(out, n, [&] { return static_cast<int64_t>(g.next64()); });
     else if (range >= uint64_t{1} << 28) fill<T>(out, n, [&] { return static_cast<int64_t>(g.next64() % range + from); });
-    else fill<T>(out, n, [&] { return static_cast<int64_t>(g.next32() % static_cast<uint32_t>(range) + from); });
+    else fill_small_integers(g, static_cast<T*>(out), n, static_cast<uint32_t>(range), from);
   });
 }
 
@@ -355,9 +389,20 @@ bool fill_log_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double m
 
 void fill_permutation(Generator& g, int64_t* out, ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i++) out[i] = i;
-  for (ptrdiff_t i = 0; i + 1 < n; i++) {
-    const ptrdiff_t j = i + static_cast<ptrdiff_t>(g.next32() % static_cast<uint64_t>(n - i));
-    std::swap(out[i], out[j]);
+  uint32_t draws[kDraws];
+  for (ptrdiff_t begin = 0; begin + 1 < n; begin += kDraws) {
+    const ptrdiff_t end = std::min(begin + kDraws, n - 1);
+    g.draw(draws, end - begin);
+    const ptrdiff_t count = end - begin, left = n - begin;
+    if (left >> 31 == 0) {  // the remainders of draws by the numbers that are left: quotients in double are exact
+      for (int i = 0; i < static_cast<int>(count); i++) {
+        const int of = static_cast<int>(left) - i;
+        draws[i] -= static_cast<uint32_t>(static_cast<int>(static_cast<double>(draws[i]) / of)) * static_cast<uint32_t>(of);
+      }
+    } else {
+      for (ptrdiff_t i = 0; i < count; i++) draws[i] = static_cast<uint32_t>(draws[i] % static_cast<uint64_t>(left - i));
+    }
+    for (ptrdiff_t i = 0; i < count; i++) std::swap(out[begin + i], out[begin + i + draws[i]]);
   }
 }
 

@@ -86,6 +86,8 @@ def test_special_methods_exist(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(NATIVE["Kernels"].keys() - {"isa"}))
 def test_a_kernel_counts_its_arguments(name: str) -> None:
     stub = next(n for n in CLASSES["Kernels"] if isinstance(n, ast.FunctionDef) and n.name == name)
+    if stub.args.vararg:  # takes calls as programs write them, and leaves the others to Python
+        return
     most = len(stub.args.posonlyargs or stub.args.args) - 1  # without self
     least = most - len(stub.args.defaults)
     kernel = getattr(core.kernels, name)

@@ -1,8 +1,11 @@
 """Random streams: the words against NumPy's, every sampler against PyTorch's, draw for draw."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+import rushlight as torch
 from rushlight._core import kernels
 
 # With fused multiply-adds the numbers are the same to the last bit, without to a few units of it.
@@ -280,3 +283,82 @@ def test_bernoulli_compares_one_number_in_0_to_1_for_each_element(n, p, words_be
         kept = kernels.bernoulli_(again, np.empty(n, dtype), p)
         np.testing.assert_array_equal(kept, (drawn < p).astype(dtype))
         assert kernels.random_get_state(again) == kernels.random_get_state(generators[0])
+
+
+COUNTS = pytest.mark.parametrize("n", [0, 1, 5, 16, 17, 511, 512, 513, 1300])
+REALS = pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+
+
+def draws_the_same(call):
+    """A call that the core answers alone, and one with a generator=, which goes the long way."""
+    torch.manual_seed(7)
+    found, after = call(), torch.rand(1)
+    generator = torch.Generator().manual_seed(7)
+    expected = call(generator=generator)
+    assert found.dtype is expected.dtype and found.shape == expected.shape
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    assert after == torch.rand(1, generator=generator)
+
+
+@COUNTS
+@REALS
+def test_new_tensors_draw_what_the_samplers_draw(n, kind):
+    draws_the_same(partial(torch.rand, n, dtype=kind))
+    draws_the_same(partial(torch.randn, n, dtype=kind))
+    draws_the_same(partial(torch.bernoulli, torch.linspace(0, 1, n, dtype=kind)))
+    draws_the_same(partial(torch.randperm, n))
+    for low, high in ((0, 1), (-3, 7), (0, 2**28 - 1), (5, 5 + 2**28), (-(2**63), 2**63 - 1)):
+        draws_the_same(partial(torch.randint, low, high, (n,)))
+
+
+@COUNTS
+@REALS
+@pytest.mark.parametrize(
+    "name, numbers",
+    [
+        ("uniform_", (-1, 2.5)),
+        ("normal_", (1.0, 2)),
+        ("cauchy_", (1.0, 2.0)),
+        ("log_normal_", (0.5, 0.25)),
+        ("exponential_", (2.5,)),
+        ("geometric_", (0.25,)),
+        ("bernoulli_", (0.75,)),
+    ],
+)
+def test_fills_draw_what_the_samplers_draw(n, kind, name, numbers):
+    def call(*given, **how):
+        return getattr(torch.empty(n, dtype=kind), name)(*given, **how)
+
+    draws_the_same(partial(call, *numbers))
+    if name != "geometric_":
+        draws_the_same(call)
+
+
+def test_remainders_of_draws_are_exact():
+    draws = np.random.MT19937()
+    draws._legacy_seeding(7)
+    words = draws.random_raw(5000).astype(np.int64)
+    for many in (1, 2, 3, 7, 641, 65537, 2**27 + 1, 2**28 - 1):
+        found = kernels.randint_(kernels.random_new(7), np.empty(5000, np.int64), 0, many)
+        np.testing.assert_array_equal(found, words % many)
+    expected = np.arange(5001)
+    for i, word in enumerate(words):
+        j = i + word % (5001 - i)
+        expected[i], expected[j] = expected[j], expected[i]
+    np.testing.assert_array_equal(kernels.randperm(kernels.random_new(7), 5001), expected)
+
+
+def test_fills_of_tensors_that_may_not_be_written():
+    leaf = torch.zeros(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        leaf.uniform_()
+    version = leaf._version
+    with torch.no_grad():
+        assert leaf.uniform_(2, 3) is leaf and leaf._version == version + 1
+    with pytest.raises(RuntimeError, match="expects to return a"):
+        torch.zeros(3).uniform_(2, 1)
+    with pytest.raises(RuntimeError, match="p to be in"):
+        torch.zeros(3).bernoulli_(1.5)
+    history = (leaf * 1).normal_()
+    history.sum().backward()
+    assert (leaf.grad == 0).all()

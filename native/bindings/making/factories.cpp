@@ -1,93 +1,15 @@
 // Tensors from sizes and numbers, on the CPU: calls that name a size, numbers of Python's own types and an element type. Everything
 // else, and every error, is the Python of ops/making.
-#include "bindings/kernel.h"
+#include "bindings/making/factories.h"
 
 #include <cfloat>
 #include <cmath>
 #include <cstring>
 
-#include "core/observe.h"
-#include "core/op.h"
 #include "kernels/copy.h"
 
 namespace rushlight {
 namespace {
-
-thread_local bool on_cpu = true;  // whether the default device of this thread is the CPU
-
-// The arguments of a call of a function that makes tensors.
-struct Making {
-  PyObject* const* args;
-  Py_ssize_t n;
-  DType dtype = DType::Count;
-
-  // False where a keyword says more than the element type.
-  bool read(PyObject* kwnames) {
-    if (!on_cpu || observed()) return false;
-    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
-      PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n + k];
-      const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
-      if (is("dtype") && value != Py_None) {
-        if (!read_dtype(value)) return false;
-      } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format"))
-                                  : value != Py_False || !is("requires_grad")) {
-        return false;
-      }
-    }
-    return true;
-  }
-  bool read_dtype(PyObject* value) {
-    for (int i = 0; i < static_cast<int>(DType::F8E4M3FN); ++i) {
-      if (value == registry.dtypes[i]) dtype = static_cast<DType>(i);
-    }
-    return dtype != DType::Count;
-  }
-  // A tensor for the first argument, whose type is the result's where the call names none.
-  const Tensor* model() {
-    if (n < 1 || tls.transform || !is_tensor(args[0]) || as_tensor(args[0])->flags & (kNotPlain & ~kLazy)) return nullptr;
-    const Tensor* t = as_tensor(args[0]);
-    if (dtype == DType::Count && !stored_only(t->dtype)) dtype = t->dtype;
-    return dtype == DType::Count ? nullptr : t;
-  }
-  // Sizes from argument `first`: one by one, or in a list.
-  bool read_sizes(Py_ssize_t first, bool listed, Layout& l) const {
-    if (n <= first) return false;
-    PyObject* const* items = args + first;
-    Py_ssize_t count = n - first;
-    if (PyTuple_Check(*items) || PyList_CheckExact(*items)) {
-      if (count > 1 && !listed) return false;
-      count = PySequence_Fast_GET_SIZE(*items);
-      items = PySequence_Fast_ITEMS(*items);
-    } else if (listed) {
-      return false;
-    }
-    if (count > kMaxDims) return false;
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      Py_ssize_t size;
-      if (!whole(items[i], size) || size < 0) return false;
-      l.add(size, 0);
-    }
-    return true;
-  }
-  static bool whole(PyObject* o, Py_ssize_t& value) {
-    if (!PyLong_CheckExact(o)) return false;
-    int overflow;
-    value = PyLong_AsLongLongAndOverflow(o, &overflow);
-    return !overflow;
-  }
-  // A float, or an int that is one.
-  static bool real(PyObject* o, double& value) {
-    Py_ssize_t integer;
-    if (PyFloat_CheckExact(o)) {
-      value = PyFloat_AS_DOUBLE(o);
-      return std::isfinite(value);
-    }
-    value = 0;
-    if (!whole(o, integer) || std::llabs(integer) > (1ll << 53)) return false;
-    value = static_cast<double>(integer);
-    return true;
-  }
-};
 
 bool is_real(DType t) { return t == DType::F32 || t == DType::F64; }
 bool fits(double x, DType t) { return t == DType::F64 || std::fabs(x) <= FLT_MAX; }
@@ -313,23 +235,6 @@ Ref triangle_indices(Making& call) {
     }
   }
   return made;
-}
-
-template <Ref (*make)(Making&)>
-PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-  try {
-    Making call{args, n};
-    Ref made = call.read(kwnames) ? make(call) : Ref();
-    return made ? made.release() : no_kernel();
-  } catch (const Raised&) {
-    return nullptr;
-  }
-}
-
-template <Ref (*make)(Making&)>
-PyMethodDef factory(const char* row) {  // "name(*args: Any, **how: Any) -> Tensor"
-  static const std::string name(row, std::strchr(row, '('));
-  return {name.c_str(), method_of<made_by<make>>(), METH_FASTCALL | METH_KEYWORDS, row};
 }
 
 Nothing default_is_cpu(bool truth) {

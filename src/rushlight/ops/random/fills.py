@@ -88,7 +88,7 @@ def _check_above_zero(kernel: str, parameter: str, value: float) -> None:
 _fill_uniform = _filler("uniform_", "UniformBackward0")
 
 
-@composite(name="uniform_", where="Tensor")
+@composite(name="uniform_", where="Tensor", native=_core.kernels.fill_uniform)
 def uniform_(
     self: Tensor,
     from_: float = 0.0,
@@ -129,6 +129,7 @@ _fill_normal = _filler("normal_", "NormalBackward0")
 @composite(
     name="normal_",
     where="Tensor",
+    native=_core.kernels.fill_normal,
     overloads=("(input: Tensor, mean: float = None, std: float = None, *, generator)",),
 )
 def normal_(
@@ -248,6 +249,7 @@ def random_(
 @composite(
     name="bernoulli_",
     where="Tensor",
+    native=_core.kernels.fill_bernoulli,
     overloads=(
         "(input: Tensor, p: Tensor, *, generator)",
         "(input: Tensor, p: float = 0.5, *, generator)",
@@ -290,6 +292,7 @@ def _one_parameter(
     @composite(
         name=name,
         where="Tensor",
+        native=getattr(_core.kernels, f"fill_{name[:-1]}"),
         doc=doc,
         signature=f"{name}(self: Tensor, {given}, *, generator: Generator | None = None)",
     )
@@ -345,7 +348,7 @@ _fill_cauchy = _filler("cauchy_", "CauchyBackward0")
 _fill_log_normal = _filler("log_normal_", "LogNormalBackward0")
 
 
-@composite(name="cauchy_", where="Tensor")
+@composite(name="cauchy_", where="Tensor", native=_core.kernels.fill_cauchy)
 def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
 ) -> Any:
@@ -356,7 +359,7 @@ def cauchy_(
     return _fill_cauchy(self, generator, float(median), float(sigma))
 
 
-@composite(name="log_normal_", where="Tensor")
+@composite(name="log_normal_", where="Tensor", native=_core.kernels.fill_log_normal)
 def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
 ) -> Any:

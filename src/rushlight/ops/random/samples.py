@@ -69,6 +69,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: st
         method=False,
         name=name,
         doc=f"A tensor of the given size with numbers {doc}.",
+        native=getattr(_kernels, name),
         overloads=(
             "(size: Sizes, *, generator: Generator | None, out, ...)",
             "(size: Sizes, *, out, ...)",
@@ -127,6 +128,7 @@ randn, randn_like = _sampled(
 
 @composite(
     method=False,
+    native=_kernels.randint,
     overloads=(
         "(high: int, size: Sizes, *, generator: Generator | None, out, ...)",
         "(high: int, size: Sizes, *, out, ...)",
@@ -198,6 +200,7 @@ def randint_like(
 
 @composite(
     method=False,
+    native=_kernels.permutation,
     overloads=(
         "(n, *, generator: Generator | None, out, ...)",
         "(n, *, out, ...)",
@@ -350,10 +353,11 @@ def _wants_gradient(*given: object) -> bool:
 
 
 @composite(
+    native=_kernels.bernoulli,
     overloads=(
         "(input, *, generator, out)",
         "(input, p: float, *, generator)",
-    )
+    ),
 )
 @draws(of_values=True)
 def bernoulli(

@@ -163,6 +163,11 @@ def _positive(n: int) -> int:
 def _all_resized(value: Tensor, dims: list[int], sizes: list[int] | None) -> tuple[Tensor, int]:
     """And how many numbers a transform then has."""
     shape, count = value.shape, 1
+    if sizes is None:
+        for d in dims:
+            count *= shape[d]
+        if count:
+            return value, count
     for i, d in enumerate(dims):
         has = shape[d]
         n = _positive(has if sizes is None or sizes[i] == -1 else sizes[i])
@@ -289,10 +294,13 @@ def _frequencies(name: str, n: int, d: float, half: bool, how: dict[str, Any]) -
     how["dtype"] = dtype
     requires_grad = how.pop("requires_grad", False)
     count = n // 2 + 1 if half else n
-    steps = arange(count, **how)
-    if not half:
-        steps = cat([steps.narrow(0, 0, (n + 1) // 2), steps.narrow(0, (n + 1) // 2, n // 2) - n])
-    return (steps * (1.0 / (n * d) if n else 1.0)).requires_grad_(bool(requires_grad))
+    steps = _core.kernels.arange(count, **how)
+    if steps is NotImplemented:
+        steps = arange(count, **how)
+    if n and not half:
+        steps.narrow(0, (n + 1) // 2, n // 2).sub_(n)
+    steps.mul_(1.0 / (n * d) if n else 1.0)
+    return steps.requires_grad_() if requires_grad else steps
 
 
 @composite(where="fft", method=False, said="fft_fftfreq")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ..._base.errors import warn
 from ..._core import Tensor
@@ -72,22 +73,22 @@ _NO_HALF = "Cannot have onesided output if window or input is complex"
 
 
 def _check_stft(
-    call: str, input: Tensor, n_fft: int, hop: int, win: int, window: Tensor | None
+    call: Callable[[], str], input: Tensor, n_fft: int, hop: int, win: int, window: Tensor | None
 ) -> None:
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
-        raise RuntimeError(f"{call} : expected a tensor of floating point or complex values")
+        raise RuntimeError(f"{call()} : expected a tensor of floating point or complex values")
     if input.ndim not in (1, 2):
-        raise RuntimeError(f"{call} : expected a 1D or 2D tensor")
+        raise RuntimeError(f"{call()} : expected a 1D or 2D tensor")
     size = input.shape[-1]
     if not 0 < n_fft <= size:
-        raise RuntimeError(f"{call} : expected 0 < n_fft < {size}, but got n_fft={n_fft}")
+        raise RuntimeError(f"{call()} : expected 0 < n_fft < {size}, but got n_fft={n_fft}")
     if hop <= 0:
-        raise RuntimeError(f"{call} : expected hop_length > 0, but got hop_length={hop}")
+        raise RuntimeError(f"{call()} : expected hop_length > 0, but got hop_length={hop}")
     if not 0 < win <= n_fft:
-        raise RuntimeError(f"{call} : expected 0 < win_length <= n_fft, but got win_length={win}")
+        raise RuntimeError(f"{call()} : expected 0 < win_length <= n_fft, but got win_length={win}")
     if window is not None and tuple(window.shape) != (win,):
         raise RuntimeError(
-            f"{call} : expected a 1D window tensor of size equal to win_length={win}, but got "
+            f"{call()} : expected a 1D window tensor of size equal to win_length={win}, but got "
             f"window with size {listed(window.shape)}"
         )
 
@@ -124,12 +125,15 @@ def stft(
         input = _padded(input, max(n_fft // 2, 0), pad_mode)
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
-    call = (
-        f"stft(torch.{input.dtype.scalar_name}Tensor{listed(input.shape)}, n_fft={n_fft}, "
-        f"hop_length={hop}, win_length={win}, window={_said(window)}, "
-        f"normalized={_word(normalized)}, onesided={_word(onesided)}, "
-        f"return_complex={_word(return_complex)}, align_to_window={_word(align_to_window)})"
-    )
+
+    def call() -> str:
+        return (
+            f"stft(torch.{input.dtype.scalar_name}Tensor{listed(input.shape)}, n_fft={n_fft}, "
+            f"hop_length={hop}, win_length={win}, window={_said(window)}, "
+            f"normalized={_word(normalized)}, onesided={_word(onesided)}, "
+            f"return_complex={_word(return_complex)}, align_to_window={_word(align_to_window)})"
+        )
+
     is_complex = input.dtype.is_complex or (window is not None and window.dtype.is_complex)
     if return_complex is None and not is_complex:
         raise RuntimeError(
@@ -174,28 +178,34 @@ def stft(
 
 
 def _check_istft(
-    call: str, input: Tensor, n_fft: int, hop: int, win: int, window: Tensor | None, onesided: bool
+    call: Callable[[], str],
+    input: Tensor,
+    n_fft: int,
+    hop: int,
+    win: int,
+    window: Tensor | None,
+    onesided: bool,
 ) -> None:
     if not input.numel():
-        raise RuntimeError(f"{call} : input tensor cannot be empty.")
+        raise RuntimeError(f"{call()} : input tensor cannot be empty.")
     if input.ndim not in (2, 3):
         raise RuntimeError(
-            f"{call} : expected a tensor with 3 or 4 dimensions, but got {input.ndim + 1}"
+            f"{call()} : expected a tensor with 3 or 4 dimensions, but got {input.ndim + 1}"
         )
     wanted = n_fft // 2 + 1 if onesided else n_fft
     if input.shape[-2] != wanted:
         what = "n_fft / 2 + 1 when onesided=True" if onesided else "n_fft when onesided=False,"
         raise RuntimeError(
-            f"{call} : expected the frequency dimension (3rd to the last) of the input tensor to "
+            f"{call()} : expected the frequency dimension (3rd to the last) of the input tensor to "
             f"match {what}, but got {input.shape[-2]}"
         )
     if not 0 < hop <= win:
-        raise RuntimeError(f"{call} : expected 0 < hop_length <= win_length")
+        raise RuntimeError(f"{call()} : expected 0 < hop_length <= win_length")
     if not 0 < win <= n_fft:
-        raise RuntimeError(f"{call} : expected 0 < win_length <= n_fft")
+        raise RuntimeError(f"{call()} : expected 0 < win_length <= n_fft")
     if window is not None and tuple(window.shape) != (win,):
         raise RuntimeError(
-            f"{call} : Invalid window shape. window has to be 1D and length of `win_length`"
+            f"{call()} : Invalid window shape. window has to be 1D and length of `win_length`"
         )
 
 
@@ -223,12 +233,15 @@ def istft(
         raise IndexError("Dimension out of range (expected to be in range of [-2, 1], but got -3)")
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
-    call = (
-        f"istft(CPU{input.dtype.scalar_name}Type{listed(input.shape)}, n_fft={n_fft}, "
-        f"hop_length={hop}, win_length={win}, window={_said(window)}, center={_word(center)}, "
-        f"normalized={_word(normalized)}, onesided={_word(onesided)}, length={length}, "
-        f"return_complex={_word(return_complex)})"
-    )
+
+    def call() -> str:
+        return (
+            f"istft(CPU{input.dtype.scalar_name}Type{listed(input.shape)}, n_fft={n_fft}, "
+            f"hop_length={hop}, win_length={win}, window={_said(window)}, center={_word(center)}, "
+            f"normalized={_word(normalized)}, onesided={_word(onesided)}, length={length}, "
+            f"return_complex={_word(return_complex)})"
+        )
+
     half = input.shape[-2] != n_fft if onesided is None else onesided
     _check_istft(call, input, n_fft, hop, win, window, half)
     if return_complex and half:
@@ -261,7 +274,7 @@ def istft(
         )
     if anywhere(weights.detach().abs() <= 1e-11):
         raise RuntimeError(
-            f"{call} window overlap add min: 1\n"
+            f"{call()} window overlap add min: 1\n"
             "The windows add up to 0 somewhere: with hann_window, leave center=True."
         )
     signal = signal / weights

@@ -20,7 +20,7 @@ from ...making import casts
 from ...making import copies as copies_ops
 from ...making.copies import like_strides
 from ...table.arrays import cell, dims_in
-from .. import rearrange, slices, view_copies
+from .. import rearrange, view_copies
 
 __all__ = ["arrange", "copied", "duplicate", "filled", "movable", "zeros"]
 
@@ -311,7 +311,7 @@ def _channel_shuffle(x: Tensor, groups: int) -> Tensor:
     return _permuted(x, sizes, (0, 2, 1, *range(3, len(sizes))), x.shape)
 
 
-@there(slices.unfold_backward, takes="float")
+@there(kernels.unfold_backward, takes="float")
 def _unfold_backward(g: Tensor, shape: Ints, dimension: int, size: int, step: int) -> Tensor:
     if not shape:  # one window at most, of one element
         g, dimension = _views.reshape(rows(g), (1, g.numel())), 0

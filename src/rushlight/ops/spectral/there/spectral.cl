@@ -80,13 +80,14 @@ KERNEL multiply(BUFFER(x), BUFFER(out), BUFFER(table), i64 items, i64 length, i6
   put(OF(T, out), ITEM, out_real, z_of(value.re * scale, value.im * scale));
 }
 
-// All of a transform of real numbers from its first half: the rest are conjugates, and those that are their own are real.
-KERNEL mirror(BUFFER(x), BUFFER(out), i64 items, i64 length, i64 inner) {
+// All of a transform of real numbers from its first half: the rest are conjugates, and those that are their own are real, and taken
+// times `edges`.
+KERNEL mirror(BUFFER(x), BUFFER(out), i64 items, i64 length, i64 inner, T edges) {
   if (ITEM >= items) return;
   const i64 column = rest_of(ITEM, inner), row = quotient(ITEM, inner), k = rest_of(row, length), begin = quotient(row, length);
   const i64 known = length / 2 + 1, own = k < known ? k : length - k;
   Z value = get(OF(const T, x), (begin * known + own) * inner + column, 0);
-  if (k == 0 || 2 * k == length) value.im = 0;
+  if (k == 0 || 2 * k == length) value = z_of(value.re * edges, 0);
   if (k >= known) value.im = -value.im;
   put(OF(T, out), ITEM, 0, value);
 }

@@ -18,7 +18,6 @@ from ...._core import Tensor
 from ...._devices.complex import as_complex, as_pairs, is_complex
 from ...._devices.launch import Ints, computed, empty, number, rows, start
 from ...._devices.there import numbers_of, there
-from .. import fourier
 
 _N = numbers_of("spectral.cl")
 _FILE = "spectral.cl"
@@ -49,6 +48,12 @@ def _values(kind: str, n: int) -> Any:
     """The numbers of a table."""
     if kind == "roots":
         return np.exp(-2j * np.pi * np.arange(n) / n)
+    if (
+        kind == "ends"
+    ):  # a half of a transform, its first number and, of an even n, its last by halves
+        weights = np.ones(n // 2 + 1, np.complex128)
+        weights[:: n // 2 if n % 2 == 0 else n] = 0.5
+        return weights
     # exp(-i pi k^2 / n): k^2 by whole numbers, so that the angle is right.
     k = np.arange(n)
     chirp = np.exp(-1j * np.pi * (k * k % (2 * n)) / n)
@@ -152,7 +157,7 @@ def _dims(dim: Ints, x: Tensor) -> list[int] | None:
     return found if len(found) == len(dim) == len(set(found)) else None
 
 
-@there(fourier.c2c)
+@there(_core.kernels.fft_c2c)
 def _fft_c2c(x: Tensor, dim: Ints, scale: float, forward: bool) -> Tensor:
     dims = _dims(dim, x) if is_complex(x) else None
     if not dims or not x.numel():
@@ -160,28 +165,32 @@ def _fft_c2c(x: Tensor, dim: Ints, scale: float, forward: bool) -> Tensor:
     return _along(x, dims, scale, forward)
 
 
-@there(fourier.r2c, takes="float32 float64")
-def _fft_r2c(x: Tensor, dim: Ints, scale: float, onesided: bool) -> Tensor:
+@there(_core.kernels.fft_r2c, takes="float32 float64")
+def _fft_r2c(x: Tensor, dim: Ints, scale: float, onesided: bool, edges: float) -> Tensor:
     dims = _dims(dim, x)
-    if not dims or not x.numel():
+    if not dims or not x.numel() or edges not in (0.5, 1):
         return NotImplemented
     last, rest = dims[-1], dims[:-1]
     found = _data(x, last).transformed(True, 1 if rest else scale)
     shape = list(x.shape)
     if onesided:
+        ends = _table("ends", shape[last], x) if edges != 1 else None
         shape[last] = shape[last] // 2 + 1
-        found = found.multiplied(shape[last], None, 1)
+        found = found.multiplied(shape[last], ends, 1)
     return _along(_shown(found, shape), rest, scale, True)
 
 
-@there(fourier.c2r)
-def _fft_c2r(x: Tensor, dim: int, scale: float, n: int) -> Tensor:
+@there(_core.kernels.fft_c2r)
+def _fft_c2r(x: Tensor, dim: int, scale: float, n: int, edges: float) -> Tensor:
     dims = _dims((dim,), x) if is_complex(x) else None
-    if not dims or not x.numel() or x.shape[dims[0]] != n // 2 + 1:
+    if not dims or not x.numel() or x.shape[dims[0]] not in (n, n // 2 + 1):
         return NotImplemented
     data, shape = _data(x, dims[0]), list(x.shape)
-    whole = data.room(n)
-    items = data.outer * n * data.inner
-    start(_FILE, "mirror", items, data.memory, data.memory, whole.memory, items, n, data.inner)
+    whole = data
+    if data.length == n // 2 + 1:
+        whole = data.room(n)
+        items = data.outer * n * data.inner
+        sizes = items, n, data.inner, number(edges, data.memory)
+        start(_FILE, "mirror", items, data.memory, data.memory, whole.memory, *sizes)
     shape[dims[0]] = n
     return _shown(whole.transformed(False, scale, real=True), shape)
