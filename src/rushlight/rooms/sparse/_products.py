@@ -341,6 +341,11 @@ def _sparse_sparse(a: object, b: object, node: str) -> Any:
 def _joined(a: object, b: object) -> Any:
     """Each value (i, k) of a meets each (k, j) of b."""
     p, q = parts(a), parts(b)
+    shape = p.shape[0], q.shape[1]
+    pairs = (p.indices[0], p.value, q.indices[0], q.value)
+    found = kernels.sparse_multiply(*pairs, shape[0], p.shape[1], shape[1])
+    if found is not NotImplemented:
+        return make(sparse_coo, shape, (found[0],), found[1], True)
     (rows, inner), (others, columns) = p.places(), q.places()
     starts = np.searchsorted(others, np.arange(p.shape[1] + 1))
     counts = np.diff(starts)[inner]
@@ -350,7 +355,7 @@ def _joined(a: object, b: object) -> Any:
     right = np.arange(total) - np.repeat(ends - counts, counts) + np.repeat(starts[inner], counts)
     places = np.stack([rows[left], columns[right]])
     v = p.value.index_select(0, integers(left)).mul_(q.value.index_select(0, integers(right)))
-    return coalesce(make(sparse_coo, (p.shape[0], q.shape[1]), (integers(places),), v))
+    return coalesce(make(sparse_coo, shape, (integers(places),), v))
 
 
 # ---- as programs call it
