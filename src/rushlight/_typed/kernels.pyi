@@ -530,6 +530,37 @@ class Kernels(Protocol):
     ) -> _T: ...
     def softmax(self, a: _T, dim: int, dtype: Any = None, /) -> _T: ...
     def softmax_backward(self, g: _T, y: _T, dim: int, /) -> _T: ...
+    def sparse_coalesce(
+        self, indices: _T, values: _T, sizes: int | Sequence[int], /
+    ) -> tuple[_T, _T]: ...
+    def sparse_dots(self, first: _T, second: _T | None, x: _T, y: _T, /) -> _T: ...
+    def sparse_multiply(
+        self,
+        a_indices: _T,
+        a_values: _T,
+        b_indices: _T,
+        b_values: _T,
+        rows: int,
+        inner: int,
+        columns: int,
+        /,
+    ) -> tuple[_T, _T]: ...
+    def sparse_product(
+        self,
+        first: _T,
+        second: _T | None,
+        values: _T,
+        dense: _T,
+        rows: int,
+        columns: int,
+        transposed: bool,
+        /,
+    ) -> _T: ...
+    def sparse_rows(self, starts: _T, n: int, /) -> _T: ...
+    def sparse_starts(self, rows: _T, count: int, /) -> _T: ...
+    def sparse_to_dense(
+        self, first: _T, second: _T | None, values: _T, sizes: int | Sequence[int], /
+    ) -> _T: ...
     def split(self, a: _T, size_or_sizes: int | Sequence[int], dim: Any, /) -> tuple[_T, ...]: ...
     def spread(
         self, g: _T, shape: int | Sequence[int], dim: int | Sequence[int] | None, keepdim: bool, /

@@ -263,7 +263,6 @@ def t_of(x: Any) -> Tensor:
     return x.t() if parts(x) is None else t(x)
 
 
-@rl.no_grad()
 def times_dense(p: Parts, dense: Tensor, transposed: bool = False) -> Tensor:
     """The product with a dense matrix or vector, without history."""
     first, second, rows, columns, turned = p.matrix()
@@ -272,9 +271,10 @@ def times_dense(p: Parts, dense: Tensor, transposed: bool = False) -> Tensor:
     found = kernels.sparse_product(first, second, p.value, dense, rows, columns, turned)
     if found is not NotImplemented:
         return found
-    if dense.ndim == 1:
-        return times_dense(p, dense.unsqueeze(1), transposed).squeeze(1)
-    return _times_in_pieces(p, dense, transposed)
+    with rl.no_grad():
+        if dense.ndim == 1:
+            return _times_in_pieces(p, dense.unsqueeze(1), transposed).squeeze(1)
+        return _times_in_pieces(p, dense, transposed)
 
 
 def _times_in_pieces(p: Parts, dense: Tensor, transposed: bool) -> Tensor:
