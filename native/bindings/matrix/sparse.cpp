@@ -4,7 +4,9 @@
 #include "bindings/kernel.h"
 #include "kernels/sparse.h"
 
+#include <algorithm>
 #include <atomic>
+#include <exception>
 
 namespace rushlight {
 namespace {
@@ -143,8 +145,9 @@ Pair multiply_both(const TensorInfo& a_indices, const TensorInfo& a_values, cons
   }
   SparseProduct found;
   try {
+    Unlocked unlocked(is_release(a.at.n + b.at.n), a.first, b.first, starts[0], starts[1], v, w);
     if (!multiply(a_values.dtype, a.at, data_of(v), b.at, data_of(w), found)) return {};
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     return no_memory();
   }
   const Py_ssize_t count = static_cast<Py_ssize_t>(found.rows.size()), shape[2] = {2, count};
@@ -181,8 +184,11 @@ Pair coalesce(const TensorInfo& indices, const TensorInfo& values, const Shape& 
   const Workspace memory(2.0 * static_cast<double>(sizeof(Keyed)) * static_cast<double>(n));
   if (!memory.p) return no_memory();
   Keyed* sorted = reinterpret_cast<Keyed*>(memory.p);
-  for (Py_ssize_t i = 0; i < n; i++) sorted[i] = {key[i], i};
-  sort_keys(sorted, sorted + n, n);
+  {
+    Unlocked unlocked(is_release(n), keys, places);
+    for (Py_ssize_t i = 0; i < n; i++) sorted[i] = {key[i], i};
+    sort_keys(sorted, sorted + n, n);
+  }
   Py_ssize_t count = 1;
   for (Py_ssize_t i = 1; i < n; i++) count += sorted[i].key != sorted[i - 1].key;
 
