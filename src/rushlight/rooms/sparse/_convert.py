@@ -486,6 +486,12 @@ def _compressed_from(t: object, target: _layout, blocksize: object, b: int = 0) 
     """A compressed tensor of a coalesced one in coordinates, the first b of which are a batch."""
     p = parts(t)
     rows, columns = _blocks(p.shape[b : b + 2], target, blocksize)
+    if target is sparse_csr and not b:
+        at = p.indices[0]
+        starts = kernels.sparse_starts(at[0], p.shape[0])
+        if starts is not NotImplemented:
+            made = wrap(Parts(target, p.shape, (starts, at[1].clone()), p.value))
+            return record(_NODES[target], made, (t,), (lambda g: _as_layout(g, p),))
     places, outer, value = p.places(), tuple(p.shape[: b + 2]), p.value
     if target in BLOCKED:
         outer = (*outer[:b], outer[b] // rows, outer[b + 1] // columns)
