@@ -212,3 +212,25 @@ def test_versions_of_modules():
         newer(module, (2, 0))
     with pytest.warns(UserWarning, match="continuing assuming"):
         assert newer(module, (2, 0), error_if_malformed=False)
+
+
+@pytest.mark.parametrize("far", [0xFFFFFFFF, 200])
+@pytest.mark.parametrize("name", ["state.pt", "\N{GREEK SMALL LETTER ALPHA}.pt"])
+def test_archives_of_any_size_are_read_by_others(tmp_path, monkeypatch, far, name):
+    """Numbers that four bytes do not hold stand in fields of their own; 200 stands for 2**32."""
+    from rushlight.serialization import _writer
+
+    monkeypatch.setattr(_writer, "_FAR", far)
+    state = {"a": rushlight.arange(100), "b": rushlight.ones(3), "c": rushlight.zeros(0)}
+    rushlight.save(state, tmp_path / name)
+    with zipfile.ZipFile(tmp_path / name) as archive:
+        assert archive.testzip() is None
+        names = [each.partition("/")[2] for each in archive.namelist()]
+        assert names == ["data.pkl", "byteorder", "data/0", "data/1", "data/2", "version"]
+        assert archive.read(archive.namelist()[2]) == np.arange(100).tobytes()
+        assert all(each.header_offset >= 0 for each in archive.infolist())
+    loaded = rushlight.load(tmp_path / name)
+    assert all(rushlight.equal(loaded[key], state[key]) for key in state)
+    mapped = rushlight.load(tmp_path / name, mmap=True)
+    assert mapped["a"].data_ptr() % 64 == 0
+    assert rushlight.equal(mapped["a"], state["a"])

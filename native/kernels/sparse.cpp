@@ -70,7 +70,7 @@ bool add_product(DType dtype, const Entries& at, bool transposed, const char* va
       add_multiple(v[i], x + source * k + first, to + target * k + first, count);
     };
     if (!by_rows) return walk_all(at, add);
-    if (k > 1) return walk_part(at, begin, end, add);
+    if (k != 1) return walk_part(at, begin, end, add);
     int64_t last = -1;
     T sum = 0;  // of the row `last`, which stays in a register
     const bool inside = walk_part(at, begin, end, [&](ptrdiff_t i, int64_t row, int64_t column) {
@@ -97,6 +97,42 @@ bool dot_products(DType dtype, const Entries& at, const char* x, const char* y, 
       for (; j < k; j++) sums[0] += a[j] * b[j];
       to[i] = ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
     });
+  });
+}
+
+bool multiply(DType dtype, const Entries& a, const char* a_values, const Entries& b, const char* b_values, SparseProduct& out) {
+  return by_type(dtype, [&]<class T>(T) {
+    const auto size = static_cast<size_t>(b.n_columns);
+    std::vector<T> sums(size);
+    std::vector<int64_t> row_of(size, -1), met;  // of each column the last row that met it; the columns that this row met
+    int64_t last = -1;
+    const auto finish = [&] {
+      std::sort(met.begin(), met.end());
+      for (const int64_t column : met) {
+        const char* sum = reinterpret_cast<const char*>(&sums[static_cast<size_t>(column)]);
+        out.values.insert(out.values.end(), sum, sum + sizeof(T));
+      }
+      out.rows.insert(out.rows.end(), met.size(), last);
+      out.columns.insert(out.columns.end(), met.begin(), met.end());
+      met.clear();
+    };
+    bool inside = true;
+    inside &= walk_all(a, [&](ptrdiff_t i, int64_t row, int64_t inner) {
+      if (row != last) finish(), last = row;
+      const T v = as<T>(a_values)[i];
+      inside &= walk<int64_t>(b, inner, inner + 1, [&](ptrdiff_t k, int64_t, int64_t column) {
+        const auto at = static_cast<size_t>(column);
+        const T term = v * as<T>(b_values)[k];
+        if (row_of[at] == row) {
+          sums[at] += term;
+        } else {
+          sums[at] = term, row_of[at] = row;
+          met.push_back(column);
+        }
+      });
+    });
+    finish();
+    return inside;
   });
 }
 

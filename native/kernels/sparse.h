@@ -2,6 +2,8 @@
 //
 // These are bound by memory, so they are compiled once, not per instruction set.
 #pragma once
+#include <vector>
+
 #include "kernels/kernels.h"
 
 namespace rushlight {
@@ -24,6 +26,12 @@ bool add_product(DType dtype, const Entries& at, bool transposed, const char* va
                  ptrdiff_t begin, ptrdiff_t end);
 // out[i] = the product of that row of x and that row of y which the row and the column of value i name; rows have k numbers.
 bool dot_products(DType dtype, const Entries& at, const char* x, const char* y, ptrdiff_t k, char* out);
+// The product of two compressed matrices, of int64 numbers: its values row by row and in order of the columns.
+struct SparseProduct {
+  std::vector<int64_t> rows, columns;
+  std::vector<char> values;
+};
+bool multiply(DType dtype, const Entries& a, const char* a_values, const Entries& b, const char* b_values, SparseProduct& out);
 // keys[i] = row * n_columns + column.
 bool keys_of(const Entries& at, int64_t* keys);
 

@@ -4,7 +4,9 @@
 #include "bindings/kernel.h"
 #include "kernels/sparse.h"
 
+#include <algorithm>
 #include <atomic>
+#include <exception>
 
 namespace rushlight {
 namespace {
@@ -104,6 +106,58 @@ Py_ssize_t width_of(const TensorInfo& values) {
   return width;
 }
 
+// Where in ascending numbers of rows each of the rows begins, and the last one ends.
+Ref begins(const int64_t* row, Py_ssize_t n, Py_ssize_t count) {
+  const Py_ssize_t size = count + 1;
+  Ref out = new_ref(DType::I64, 1, &size, DeviceType::Cpu);
+  int64_t *to = data_of<int64_t>(out), next = 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    if (row[i] < next - 1 || row[i] < 0 || row[i] >= count) return {};
+    while (next <= row[i]) to[next++] = i;
+  }
+  while (next < size) to[next++] = n;
+  return out;
+}
+
+Ref starts_of(const TensorInfo& rows, Py_ssize_t count) {
+  if (rows.ndim != 1 || is_meta(rows) || count < 0) return {};
+  const Ref held = contiguous_as(rows.tensor, DType::I64);
+  return begins(data_of<int64_t>(held), rows.shape[0], count);
+}
+
+// Of two coalesced matrices.
+Pair multiply_both(const TensorInfo& a_indices, const TensorInfo& a_values, const TensorInfo& b_indices, const TensorInfo& b_values,
+                   Py_ssize_t rows, Py_ssize_t inner, Py_ssize_t columns) {
+  constexpr Py_ssize_t kMost = 1 << 24;  // a row of sums is held, and a number for each row
+  if (!is_real(a_values) || a_values.dtype != b_values.dtype || std::max({rows, inner, columns}) > kMost) return {};
+  Held a, b;
+  if (!a.read(a_indices, {}, rows, inner) || !b.read(b_indices, {}, inner, columns)) return {};
+  if (a_values.ndim != 1 || a_values.shape[0] != a.at.n || b_values.ndim != 1 || b_values.shape[0] != b.at.n) return {};
+  const Ref v = contiguous(a_values.tensor), w = contiguous(b_values.tensor);
+  Ref starts[2];
+  Held* both[2] = {&a, &b};
+  for (int i = 0; i < 2; i++) {
+    Entries& at = both[i]->at;
+    starts[i] = begins(static_cast<const int64_t*>(at.rows), at.n, at.n_rows);
+    if (!starts[i]) return {};
+    at.rows = data_of(starts[i]);
+    at.compressed = true;
+  }
+  SparseProduct found;
+  try {
+    Unlocked unlocked(is_release(a.at.n + b.at.n), a.first, b.first, starts[0], starts[1], v, w);
+    if (!multiply(a_values.dtype, a.at, data_of(v), b.at, data_of(w), found)) return {};
+  } catch (const std::exception&) {
+    return no_memory();
+  }
+  const Py_ssize_t count = static_cast<Py_ssize_t>(found.rows.size()), shape[2] = {2, count};
+  Ref indices = new_ref(DType::I64, 2, shape, DeviceType::Cpu), values = new_ref(a_values.dtype, 1, &count, DeviceType::Cpu);
+  std::copy(found.rows.begin(), found.rows.end(), data_of<int64_t>(indices));
+  std::copy(found.columns.begin(), found.columns.end(), data_of<int64_t>(indices) + count);
+  std::copy(found.values.begin(), found.values.end(), data_of(values));
+  return tuple_of(indices, values);
+}
+
 Ref dense_of(const TensorInfo& first, const TensorOrNone& second, const TensorInfo& values, const Shape& sizes) {
   Ref keys, places;
   if (!read_keys(first, second, sizes, keys, places) || !is_each(values, keys)) return {};
@@ -130,8 +184,11 @@ Pair coalesce(const TensorInfo& indices, const TensorInfo& values, const Shape& 
   const Workspace memory(2.0 * static_cast<double>(sizeof(Keyed)) * static_cast<double>(n));
   if (!memory.p) return no_memory();
   Keyed* sorted = reinterpret_cast<Keyed*>(memory.p);
-  for (Py_ssize_t i = 0; i < n; i++) sorted[i] = {key[i], i};
-  sort_keys(sorted, sorted + n, n);
+  {
+    Unlocked unlocked(is_release(n), keys, places);
+    for (Py_ssize_t i = 0; i < n; i++) sorted[i] = {key[i], i};
+    sort_keys(sorted, sorted + n, n);
+  }
   Py_ssize_t count = 1;
   for (Py_ssize_t i = 1; i < n; i++) count += sorted[i].key != sorted[i - 1].key;
 
@@ -149,22 +206,6 @@ Pair coalesce(const TensorInfo& indices, const TensorInfo& values, const Shape& 
   }
   add_equal(values.dtype, sorted, n, data_of(v), width_of(values), data_of(sums));
   return tuple_of(at, sums);
-}
-
-// Where in ascending numbers of rows each of the rows begins, and the last one ends.
-Ref starts_of(const TensorInfo& rows, Py_ssize_t count) {
-  if (rows.ndim != 1 || is_meta(rows) || count < 0) return {};
-  const Ref held = contiguous_as(rows.tensor, DType::I64);
-  const int64_t* row = data_of<int64_t>(held);
-  const Py_ssize_t n = rows.shape[0], size = count + 1;
-  Ref out = new_ref(DType::I64, 1, &size, DeviceType::Cpu);
-  int64_t *to = data_of<int64_t>(out), next = 0;
-  for (Py_ssize_t i = 0; i < n; i++) {
-    if (row[i] < next - 1 || row[i] < 0 || row[i] >= count) return {};
-    while (next <= row[i]) to[next++] = i;
-  }
-  while (next < size) to[next++] = n;
-  return out;
 }
 
 // The other way: the number of the row of each value.
@@ -186,6 +227,9 @@ const KernelRows rows{
     kernel<product,
            "sparse_product(first, second, values, dense, rows, columns, transposed): a sparse matrix, or the transposed "
            "one, times a dense matrix or vector">(),
+    kernel<multiply_both,
+           "sparse_multiply(a_indices, a_values, b_indices, b_values, rows, inner, columns): the indices and values of "
+           "the product of two coalesced matrices">(),
     kernel<dots, "sparse_dots(first, second, x, y): of x @ y.T the elements at the places">(),
     kernel<dense_of, "sparse_to_dense(first, second, values, sizes): the dense tensor">(),
     kernel<coalesce, "sparse_coalesce(indices, values, sizes): each place once and in order, with the sum of its values">(),

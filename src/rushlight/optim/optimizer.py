@@ -432,9 +432,10 @@ def _cast_state(param: Tensor, value: object, key: str | None = None) -> object:
     if isinstance(value, rl.Tensor):
         if key == "step":
             return value
-        if param.is_floating_point():
-            return value.to(dtype=param.dtype, device=param.device)
-        return value.to(device=param.device)
+        dtype = param.dtype if param.is_floating_point() else value.dtype
+        if value.dtype is dtype and value.device is param.device:
+            return value
+        return value.to(dtype=dtype, device=param.device)
     if isinstance(value, dict):
         return {k: _cast_state(param, v, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):

@@ -7,7 +7,7 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ._rules import FusedOptimizer, options, same_places, scalar
+from ._rules import FusedOptimizer, options, scalar
 from .optimizer import Group, Optimizer, State
 
 
@@ -79,18 +79,18 @@ class SparseAdam(FusedOptimizer):
                 grad: Any = (-sparse if group["maximize"] else sparse).coalesce()
                 if not grad._nnz():
                     continue
-                values = grad._values()
+                values, at = grad._values(), tuple(grad._indices())
                 moments = []
                 for name, beta, now in (
                     ("exp_avg", beta1, values),
                     ("exp_avg_sq", beta2, values.pow(2)),
                 ):
-                    old = state[name].sparse_mask(grad)._values()
+                    old = state[name][at]
                     change = now.sub(old).mul_(1 - beta)
-                    state[name].add_(same_places(grad, change))
+                    state[name].index_put_(at, change, accumulate=True)
                     moments.append(change.add_(old))
                 first, second = moments
                 count = state["step"]
                 rate = lr * (1 - beta2**count) ** 0.5 / (1 - beta1**count)
                 step = first.mul_(-rate).div_(second.sqrt_().add_(group["eps"]))
-                p.add_(same_places(grad, step))
+                p.index_put_(at, step, accumulate=True)

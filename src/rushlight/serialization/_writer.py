@@ -34,7 +34,7 @@ _HEADER = struct.Struct("<4s5H3L2H")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _END = struct.Struct("<4s4H2LH")
 _FAR_END = struct.Struct("<4sQ2H2L4Q4sLQL")
-_MOST = 0xFFFFFFFF  # a larger number stands in an extra field
+_FAR = 0xFFFFFFFF  # the first number that stands in an extra field instead
 _MOST_RECORDS = 0xFFFF
 _DATE = 33  # of 1980: equal content, equal bytes
 
@@ -46,44 +46,49 @@ def write_records(file: Any, folder: str, records: Mapping[str, Any]) -> None:
     entries = []
     for name, data in records.items():
         called = f"{folder}/{name}".encode()
-        flags = 0 if called.isascii() else 1 << 11  # the name is UTF-8
         size, checksum = len(data), zlib.crc32(data)
-        extra = _large(size, size) if size > _MOST else b""
+        sizes = (size, size) if size >= _FAR else ()
+        extra = _large(sizes)
         # The data follow the header, the name, and the field that holds the padding.
         padding = -(position + _HEADER.size + len(called) + len(extra) + 4) % _ALIGNMENT
-        filler = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
-        shown = min(size, _MOST)
-        version = 45 if extra else 20
-        about = (flags, 0, 0, _DATE)
-        lengths = (len(called), len(extra) + len(filler))
-        head = _HEADER.pack(b"PK\3\4", version, *about, checksum, shown, shown, *lengths)
-        before = head + called + extra + filler
-        file.write(before)
+        extra += b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
+        flags = 0 if called.isascii() else 1 << 11  # the name is UTF-8
+        about = (_version(sizes), flags, 0, 0, _DATE)
+        shown = (_short(size), _short(size), len(called))
+        head = _HEADER.pack(b"PK\3\4", *about, checksum, *shown, len(extra)) + called + extra
+        file.write(head)
         file.write(data)
-        numbers = (size, size) if extra else ()
-        extra = _large(*numbers, *((position,) if position > _MOST else ()))
-        version = 45 if extra else 20
-        # In the directory, where readers look, a checksum may be left out.
-        checksum = checksum if settings.checksums else 0
-        lengths = (len(called), len(extra))
-        about = (version, version, *about, checksum, shown, shown, *lengths)
-        entries += [_ENTRY.pack(b"PK\1\2", *about, 0, 0, 0, 0, min(position, _MOST)), called, extra]
-        position += len(before) + size
+
+        far = (*sizes, position) if position >= _FAR else sizes
+        extra = _large(far)
+        about = (_version(far), *about[1:])
+        if not settings.checksums:  # left out where readers look
+            checksum = 0
+        fields = (about[0], *about, checksum, *shown, len(extra), 0, 0, 0, 0, _short(position))
+        entries.append(_ENTRY.pack(b"PK\1\2", *fields) + called + extra)
+        position += len(head) + size
     directory = b"".join(entries)
     count, size = len(records), len(directory)
-    if count > _MOST_RECORDS or position > _MOST or size > _MOST:
-        directory += _FAR_END.pack(
-            *(b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, position),
-            *(b"PK\6\7", 0, position + size, 1),
-        )
+    end = b""
+    if count > _MOST_RECORDS or position >= _FAR or size >= _FAR:
+        first = (b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, position)
+        end = _FAR_END.pack(*first, b"PK\6\7", 0, position + size, 1)
     counts = (min(count, _MOST_RECORDS),) * 2
-    file.write(
-        directory + _END.pack(b"PK\5\6", 0, 0, *counts, min(size, _MOST), min(position, _MOST), 0)
-    )
+    end += _END.pack(b"PK\5\6", 0, 0, *counts, _short(size), _short(position), 0)
+    file.write(directory + end)
 
 
-def _large(*numbers: int) -> bytes:
-    """The extra field of numbers that are too large for their places; empty without any."""
-    if not numbers:
-        return b""
-    return struct.pack(f"<2H{len(numbers)}Q", 1, 8 * len(numbers), *numbers)
+def _short(number: int) -> int:
+    """What stands where four bytes are for a number."""
+    return number if number < _FAR else 0xFFFFFFFF
+
+
+def _large(numbers: tuple[int, ...]) -> bytes:
+    """The extra field of numbers that are too large for four bytes; empty without any."""
+    count = len(numbers)
+    return struct.pack(f"<2H{count}Q", 1, 8 * count, *numbers) if count else b""
+
+
+def _version(numbers: tuple[int, ...]) -> int:
+    """The version of the format that a reader must know."""
+    return 45 if numbers else 20

@@ -283,7 +283,7 @@ def pad_sequence(
     rest = tuple(sequences[0].shape[1:])
     missing = [length - s.shape[0] for s in sequences]
     filler = sequences[0].new_full((max(missing), *rest), padding_value)
-    pieces = []
+    pieces: list[Tensor] = []
     for s, n in zip(sequences, missing, strict=True):
         pair = (s.to(filler.dtype), filler[:n]) if n else (s.to(filler.dtype),)
         pieces += pair if padding_side == "right" else pair[::-1]

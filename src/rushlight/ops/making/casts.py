@@ -79,6 +79,7 @@ def fit_dtype(g: Any, dtype: dtype) -> Any:
 
 
 _TO = ("device", "dtype", "non_blocking", "copy")
+_TO_KNOWN = frozenset((*_TO, "tensor", "memory_format"))
 
 
 def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
@@ -90,13 +91,14 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, 
     elif args and isinstance(args[0], (dtypes.dtype, type)):
         names = _TO[1:]
     given = dict(zip(names, args, strict=False))
-    if len(args) > len(names) or set(given) & set(kwargs):
+    if len(args) > len(names) or not given.keys().isdisjoint(kwargs):
         raise TypeError("to() was given too many arguments")
     given |= kwargs
-    none_left("to", {k: v for k, v in given.items() if k not in (*_TO, *names, "memory_format")})
+    if not _TO_KNOWN.issuperset(given):
+        none_left("to", {k: v for k, v in given.items() if k not in _TO_KNOWN})
     where, dtype = given.get("device"), given.get("dtype")
     for flag in _TO[2:]:
-        if not isinstance(given.get(flag, False), bool):
+        if flag in given and not isinstance(given[flag], bool):
             raise TypeError(f"to(): argument '{flag}' must be bool")
     layout = given.get("memory_format")
     if layout is not None and not isinstance(layout, memory_format_class):

@@ -61,7 +61,7 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
             return np.array(data, found)
         with np.errstate(over="ignore"):  # beyond the type's range it is infinite
             return np.array(data, found)
-    if (stored := of_storage(data, dtype)) is not None:
+    if not isinstance(data, np.ndarray) and (stored := of_storage(data, dtype)) is not None:
         data = stored
     if isinstance(data, Tensor):
         array = data._array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,7 @@ def _check_continuous(name: str, dtype: dtype, shown: str) -> None:
         )
 
 
+@cache
 def _largest(dtype: dtype) -> float:
     return float(dtypes.finfo(dtype.to_real()).max)
 

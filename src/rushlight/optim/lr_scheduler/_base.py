@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from rushlight import _root as rl
+from rushlight._root import Tensor
 
 from ..._base.errors import warn
 from ..optimizer import Optimizer, State
@@ -24,14 +24,17 @@ _SEE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-ad
 
 def rates_of(optimizer: Optimizer, key: str = "lr") -> list[Any]:
     """The groups' rates; tensors are copied."""
-    values = [group[key] for group in optimizer.param_groups]
-    return [value.clone() if isinstance(value, rl.Tensor) else value for value in values]
+    return [_copied(group[key]) for group in optimizer.param_groups]
+
+
+def _copied(rate: Any) -> Any:
+    return rate.clone() if isinstance(rate, Tensor) else rate
 
 
 def set_rate(group: dict[str, object], rate: float) -> None:
     """Sets a group's rate; a tensor keeps its identity."""
-    if isinstance(group["lr"], rl.Tensor):
-        group["lr"].fill_(rate.item() if isinstance(rate, rl.Tensor) else rate)
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(rate.item() if isinstance(rate, Tensor) else rate)
     else:
         group["lr"] = rate
 
@@ -138,9 +141,11 @@ class LRScheduler:
             rates = rule()
         finally:
             self._get_lr_called_within_step = False
+        last = []
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_rate(group, rate)
-        self._last_lr = rates_of(self.optimizer)
+            last.append(_copied(group["lr"]))
+        self._last_lr = last
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:

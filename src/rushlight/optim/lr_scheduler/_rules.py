@@ -30,10 +30,11 @@ class _Chained(LRScheduler):
         raise NotImplementedError
 
     def get_lr(self) -> list[float]:
-        self._warn_outside_step()
-        groups = self.optimizer.param_groups
+        if not self._get_lr_called_within_step:
+            self._warn_outside_step()
+        following, groups = self._next, self.optimizer.param_groups
         return [
-            self._next(group["lr"], base) for group, base in zip(groups, self.base_lrs, strict=True)
+            following(group["lr"], base) for group, base in zip(groups, self.base_lrs, strict=True)
         ]
 
 

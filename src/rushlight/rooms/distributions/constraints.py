@@ -354,7 +354,7 @@ class _PositiveDefinite(_Symmetric):
         symmetric = super().check(value)
         if not bool(symmetric.all()):
             return symmetric
-        return linalg.eigvalsh(value.detach()).gt(0).all(-1)
+        return linalg.cholesky_ex(value.detach()).info.eq(0)
 
 
 class _Parts(Constraint):

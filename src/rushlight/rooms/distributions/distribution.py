@@ -64,10 +64,11 @@ class Distribution:
         for name, constraint in known.items():
             if constraints.is_dependent(constraint):
                 continue
-            lazy = isinstance(getattr(type(self), name, None), lazy_property)
-            if lazy and name not in self.__dict__:
-                continue
-            value = getattr(self, name)
+            value = self.__dict__.get(name)
+            if value is None:
+                if isinstance(getattr(type(self), name, None), lazy_property):
+                    continue
+                value = getattr(self, name)
             if anywhere(~constraint.check(value)):  # of any element under vmap
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape "

@@ -28,12 +28,14 @@ Shape = Sequence[int]
 _T = TypeVar("_T")
 
 
-def broadcast_all(*values: object) -> tuple[Tensor, ...]:
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """The values as tensors of one shape; numbers get the type and device of the first tensor.
 
     >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1.0)
     (tensor([0., 0.]), tensor([1., 1.]))
     """
+    if all(type(v) is Tensor for v in values) and len({v.shape for v in values}) == 1:
+        return values
     if not all(is_tensor_like(v) or isinstance(v, (int, float)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects "

@@ -185,7 +185,6 @@ def _coalesced(t: object, p: Parts) -> Tensor:
 # ---- to dense
 
 
-@rl.no_grad()
 def dense_of(p: Parts) -> Tensor:
     """The dense tensor of parts, without history."""
     if p.layout not in BLOCKED and not p.n_batch:
@@ -213,7 +212,8 @@ def to_dense(self: Any, dtype: object = None, *, masked_grad: bool | None = None
     p = parts(self)
     if p is None:
         return self if dtype is None else self.to(dtype)
-    made = dense_of(p)
+    with rl.no_grad():
+        made = dense_of(p)
 
     def rule(g: Tensor) -> Tensor:
         if masked_grad is False:
@@ -455,8 +455,9 @@ def _compress(target: _layout, shape: Any, places: Any, outer: Any, value: Tenso
     groups, plain = places[-2], places[-1]
     n = outer[-2]
     if target in BY_ROWS and not b:
-        starts = kernels.sparse_starts(integers(groups), n)
-        return Parts(target, shape, (starts, integers(plain)), value)
+        begins = kernels.sparse_starts(integers(groups), n)
+        if begins is not NotImplemented:
+            return Parts(target, shape, (begins, integers(plain)), value)
     if target not in BY_ROWS:
         groups, plain, n = plain, groups, outer[-1]
         which = linear(places[:b], outer[:b]) if b else np.zeros(len(plain), np.int64)
@@ -485,6 +486,12 @@ def _compressed_from(t: object, target: _layout, blocksize: object, b: int = 0) 
     """A compressed tensor of a coalesced one in coordinates, the first b of which are a batch."""
     p = parts(t)
     rows, columns = _blocks(p.shape[b : b + 2], target, blocksize)
+    if target is sparse_csr and not b:
+        at = p.indices[0]
+        starts = kernels.sparse_starts(at[0], p.shape[0])
+        if starts is not NotImplemented:
+            made = wrap(Parts(target, p.shape, (starts, at[1].clone()), p.value))
+            return record(_NODES[target], made, (t,), (lambda g: _as_layout(g, p),))
     places, outer, value = p.places(), tuple(p.shape[: b + 2]), p.value
     if target in BLOCKED:
         outer = (*outer[:b], outer[b] // rows, outer[b + 1] // columns)

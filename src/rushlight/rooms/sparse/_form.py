@@ -207,9 +207,10 @@ class Parts(Wrapper):
         rows, columns = self.shape[:2]
         if self.layout is sparse_coo:
             return self.indices[0], None, rows, columns, False
+        first, second = self.indices
         if self.layout is sparse_csr:
-            return *self.indices, rows, columns, False
-        return *self.indices, columns, rows, True
+            return first, second, rows, columns, False
+        return first, second, columns, rows, True
 
     def linear(self) -> Any:
         """`places` as numbers: how many elements of `outer` come before each."""

@@ -263,7 +263,6 @@ def t_of(x: Any) -> Tensor:
     return x.t() if parts(x) is None else t(x)
 
 
-@rl.no_grad()
 def times_dense(p: Parts, dense: Tensor, transposed: bool = False) -> Tensor:
     """The product with a dense matrix or vector, without history."""
     first, second, rows, columns, turned = p.matrix()
@@ -272,9 +271,10 @@ def times_dense(p: Parts, dense: Tensor, transposed: bool = False) -> Tensor:
     found = kernels.sparse_product(first, second, p.value, dense, rows, columns, turned)
     if found is not NotImplemented:
         return found
-    if dense.ndim == 1:
-        return times_dense(p, dense.unsqueeze(1), transposed).squeeze(1)
-    return _times_in_pieces(p, dense, transposed)
+    with rl.no_grad():
+        if dense.ndim == 1:
+            return _times_in_pieces(p, dense.unsqueeze(1), transposed).squeeze(1)
+        return _times_in_pieces(p, dense, transposed)
 
 
 def _times_in_pieces(p: Parts, dense: Tensor, transposed: bool) -> Tensor:
@@ -341,6 +341,11 @@ def _sparse_sparse(a: object, b: object, node: str) -> Any:
 def _joined(a: object, b: object) -> Any:
     """Each value (i, k) of a meets each (k, j) of b."""
     p, q = parts(a), parts(b)
+    shape = p.shape[0], q.shape[1]
+    pairs = (p.indices[0], p.value, q.indices[0], q.value)
+    found = kernels.sparse_multiply(*pairs, shape[0], p.shape[1], shape[1])
+    if found is not NotImplemented:
+        return make(sparse_coo, shape, (found[0],), found[1], True)
     (rows, inner), (others, columns) = p.places(), q.places()
     starts = np.searchsorted(others, np.arange(p.shape[1] + 1))
     counts = np.diff(starts)[inner]
@@ -350,7 +355,7 @@ def _joined(a: object, b: object) -> Any:
     right = np.arange(total) - np.repeat(ends - counts, counts) + np.repeat(starts[inner], counts)
     places = np.stack([rows[left], columns[right]])
     v = p.value.index_select(0, integers(left)).mul_(q.value.index_select(0, integers(right)))
-    return coalesce(make(sparse_coo, (p.shape[0], q.shape[1]), (integers(places),), v))
+    return coalesce(make(sparse_coo, shape, (integers(places),), v))
 
 
 # ---- as programs call it

@@ -26,6 +26,13 @@ def _tensors(batch: Any, *, collate_fn_map: object = None) -> Tensor:
 def _arrays(batch: Any, *, collate_fn_map: Any = None) -> object:
     if batch[0].dtype.kind in "SUO":
         raise TypeError(_CANNOT.format(batch[0].dtype))
+    kinds = {(type(array), array.dtype, array.shape) for array in batch}
+    if (
+        len(kinds) == 1
+        and type(batch[0]) is np.ndarray
+        and collate_fn_map is default_collate_fn_map
+    ):
+        return rl.from_numpy(np.stack(batch))
     return collate([rl.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
@@ -60,10 +67,10 @@ def collate(batch: Any, *, collate_fn_map: Map | None = None) -> Any:
     """Batches samples of any nesting; `collate_fn_map` says what to do with which type of leaf."""
     first = batch[0]
     kind = type(first)
-    for leaf, function in (collate_fn_map or {}).items():
-        if kind is leaf:
-            return function(batch, collate_fn_map=collate_fn_map)
-    for leaf, function in (collate_fn_map or {}).items():
+    leaves = collate_fn_map or {}
+    if kind in leaves:
+        return leaves[kind](batch, collate_fn_map=collate_fn_map)
+    for leaf, function in leaves.items():
         if isinstance(first, leaf):
             return function(batch, collate_fn_map=collate_fn_map)
 
