@@ -364,23 +364,6 @@ Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const Tens
   return has_bias ? gradients_of({&gb, &gx, &gw}) : gradients_of({&gx, &gw});
 }
 
-// The sum of a matrix's diagonal.
-Ref trace(const TensorInfo& a) {
-  if (!a.is_float() || a.ndim != 2 || !a.tensor->is_aligned()) return {};
-  Ref out = new_ref(a.dtype, 0, nullptr, device_of(a));
-  if (!has_memory(out)) return out;
-  const Py_ssize_t n = std::min(a.shape[0], a.shape[1]), step = a.strides[0] + a.strides[1];
-  by_type(
-      a.dtype,
-      [&]<class T>(T* to) {
-        double sums[4] = {};
-        for (Py_ssize_t i = 0; i < n; i++) sums[i & 3] += static_cast<double>(*reinterpret_cast<const T*>(a.data + i * step));
-        *to = static_cast<T>(sums[0] + sums[1] + (sums[2] + sums[3]));
-      },
-      data_of(out));
-  return out;
-}
-
 // Every number of a row times another row: to[i][j] = x[i] * y[j].
 template <class T>
 void row_times_row(const char* numbers, Py_ssize_t p, const char* from, Py_ssize_t q, bool complex, char* to) {
@@ -476,7 +459,6 @@ const KernelRows rows{
     long_kernel<mv, "mv(a, b): of a matrix and a vector">(),
     long_kernel<dot, "dot(a, b): of two vectors">(),
     long_kernel<matmul_backward, "matmul_backward(g, a, b, needs): (grad_a, grad_b)">(),
-    kernel<trace, "trace(a)">(),
     long_kernel<kron, "kron(a, b): of as many dimensions">(),
     layout_kernel<chain_sizes, "chain_sizes(tensors)">(),
     kernel<set_blas, "set_blas_library(path): opened at the first product that needs it">(),

@@ -253,7 +253,6 @@ masked_scatter: Op = linear(
     _masked_scatter,
     native=_kernels.masked_scatter,
     write=_write_masked,
-    native=_kernels.masked_scatter,
     overlap="arguments",
     transpose={
         "input": lambda g, mask: masked_fill(g, mask, 0),

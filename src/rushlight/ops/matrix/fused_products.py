@@ -522,7 +522,6 @@ trace = linear_kind(
     "trace(input: Tensor)",
     native=_kernels.trace,
     is_=_trace,
-    native=_core.kernels.trace,
     transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
     samples=lambda make: [(make(3, 3),), (make(2, 4),)],
     kernel_name="trace",
