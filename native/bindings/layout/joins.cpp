@@ -160,11 +160,13 @@ Ref stack(TensorInfos& tensors, Any along) {
 // Matrices, rows and numbers of one type along the diagonal of a matrix of zeros.
 Ref block_diag(TensorInfos& tensors) {
   Py_ssize_t shape[2] = {};
-  const auto size = [](const TensorInfo& a, int d) { return a.ndim < 2 - d ? 1 : a.shape[a.ndim - 2 + d]; };
+  std::vector<Py_ssize_t> sizes;  // of each block: another thread may give a tensor others during a copy
   for (Py_ssize_t i = 0; i < tensors.count; ++i) {
     if (tensors[i].ndim > 2 || is_accelerated(tensors[i])) return {};
     for (int d : {0, 1}) {
-      if (__builtin_add_overflow(shape[d], size(tensors[i], d), &shape[d])) return {};
+      const TensorInfo& a = tensors[i];
+      sizes.push_back(a.ndim < 2 - d ? 1 : a.shape[a.ndim - 2 + d]);
+      if (__builtin_add_overflow(shape[d], sizes.back(), &shape[d])) return {};
     }
   }
   if (!tensors.count || !same_dtype(tensors)) return {};
@@ -172,9 +174,8 @@ Ref block_diag(TensorInfos& tensors) {
   if (!has_memory(result)) return result;
   Py_ssize_t offset = 0;
   for (Py_ssize_t i = 0; i < tensors.count; ++i) {
-    const TensorInfo& a = tensors[i];
-    const Py_ssize_t block[] = {size(a, 0), size(a, 1)}, *strides = as_tensor(result)->strides();
-    if (a.size()) copy_values(owned(new_view(as_tensor(result), 2, block, strides, offset)), a.tensor);
+    const Py_ssize_t *block = &sizes[static_cast<size_t>(2 * i)], *strides = as_tensor(result)->strides();
+    if (block[0] && block[1]) copy_values(owned(new_view(as_tensor(result), 2, block, strides, offset)), tensors[i].tensor);
     offset += block[0] * strides[0] + block[1] * strides[1];
   }
   return result;
@@ -214,7 +215,7 @@ Ref to_copy(const TensorInfo& a, Given<"_dtype"> dtype) {
 const KernelRows rows{
     long_kernel<cat, "cat(tensors, dim)">(),
     long_kernel<stack, "stack(tensors, dim)">(),
-    long_kernel<block_diag, "block_diag(tensors)">(),
+    layout_kernel<block_diag, "block_diag(tensors)">(),
     layout_kernel<cat_backward, "cat_backward(g, dim, shapes)">(),
     layout_kernel<clone, "clone(a, memory_format=None)">(),
     layout_kernel<to_copy, "to_copy(a, dtype)">(),

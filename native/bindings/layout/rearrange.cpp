@@ -20,7 +20,7 @@ void move(const Ref& result, const Layout& to, const TensorInfo& a, const Layout
   copy_strided(a.dtype, target, to.strides, a.dtype, source, from.strides, to.ndim, to.shape);
 }
 
-Ref contiguous_copy_of(const TensorInfo& a) { return owned(contiguous_copy(a.tensor)); }
+Ref contiguous_copy_of(const TensorInfo& a) { return is_accelerated(a) ? Ref() : owned(contiguous_copy(a.tensor)); }
 
 Ref flip(const TensorInfo& a, const Dims& dims) {
   if (is_accelerated(a)) return {};
@@ -77,6 +77,7 @@ Ref roll(const TensorInfo& a, const Sizes& shifts, const SizesOrNone& dims) {
   if (!has_memory(result) || a.size() == 0) return result;
   const Ref held = flat ? contiguous(a.tensor) : Ref::borrow(as_object(a.tensor));
   const TensorInfo in = info_of(held);
+  if (in.size() != as_tensor(result)->numel()) return {};
   Layout to(as_tensor(result)), from(in.tensor);
   if (flat) {
     add(0, in.size(), shifts.at[0]);

@@ -435,7 +435,8 @@ Ref vector_norm(const TensorInfo& a, double ord, Dims dims, bool keepdim, OnlyNo
   const Ref in = contiguous_as(a.tensor, type);
   if (ord == 2) return as_given(norm2(info_of(in), dims, keepdim, none), a);
   const bool extreme = std::isinf(ord), power = !extreme && ord != 1;
-  const Ref sizes = new_ref(type, a.ndim, a.shape, DeviceType::Cpu);
+  const TensorInfo wide = info_of(in);
+  const Ref sizes = new_ref(type, wide.ndim, wide.shape, DeviceType::Cpu);
   {
     const char* data = data_of(in);
     char* out = data_of(sizes);
