@@ -456,7 +456,6 @@ bool determinants(const TensorInfo& a, Ref& det, Ref* logs) {
   char *to = data_of(det), *to_logs = logs ? data_of(*logs) : nullptr;
   const ptrdiff_t item = item_size(a.dtype), step = n * n * item;
   const double work = cube(n, n);
-  if (one.a.column == item) turn(one.a);  // the transpose has the same, and is copied faster
   const Unlocked unlocked(release(one.lead, work), one.a.owner, det, logs ? as_tensor(*logs) : nullptr);
   const ptrdiff_t group = std::max<ptrdiff_t>(std::min<ptrdiff_t>(lapack::matrices_at_once(a.dtype, n, n), one.lead.count), 1);
   return in_groups(one.lead.count, group, work, [&](ptrdiff_t i, ptrdiff_t count) {
