@@ -113,19 +113,28 @@ void cumprod_backward(const T* g, const T* x, ptrdiff_t rows, ptrdiff_t n, T* gr
     const T *gs = g + first * n, *xs = x + first * n;
     T* to = grad + first * n;
     double sums[kRows] = {}, before[kRows];
-    // The sums from the end on, then each times the product before it.
-    for (ptrdiff_t i = n - 1; i >= 0; i--) {
-      for (ptrdiff_t r = 0; r < count; r++) {
-        const double next = i + 1 < n ? static_cast<double>(xs[r * n + i + 1]) : 0;
-        sums[r] = static_cast<double>(gs[r * n + i]) + (std::isinf(next) && sums[r] == 0 ? 0 : next * sums[r]);
-        to[r * n + i] = static_cast<T>(sums[r]);
+    // The sums from the end on, then each times the product before it. An infinite factor leaves 0 as it is.
+    constexpr double kInfinite = std::numeric_limits<double>::infinity();
+    int any = 0;
+    for (ptrdiff_t i = 0; i < count * n; i++) any |= std::abs(static_cast<double>(xs[i])) == kInfinite;
+    const auto add_up = [&](auto infinite) {
+      for (ptrdiff_t i = n - 1; i >= 0; i--) {
+        for (ptrdiff_t r = 0; r < count; r++) {
+          const double next = i + 1 < n ? static_cast<double>(xs[r * n + i + 1]) : 0;
+          const bool still = infinite && std::isinf(next) && sums[r] == 0;
+          sums[r] = static_cast<double>(gs[r * n + i]) + (still ? 0 : next * sums[r]);
+          to[r * n + i] = static_cast<T>(sums[r]);
+        }
       }
-    }
+    };
+    if (any) add_up(std::true_type());
+    else add_up(std::false_type());
     std::fill_n(before, kRows, 1.0);
     for (ptrdiff_t i = 0; i < n; i++) {
       for (ptrdiff_t r = 0; r < count; r++) {
-        T& sum = to[r * n + i];
-        sum = std::isinf(before[r]) && sum == 0 ? T(0) : static_cast<T>(before[r] * static_cast<double>(sum));
+        const T sum = to[r * n + i];
+        const T product = static_cast<T>(before[r] * static_cast<double>(sum));
+        to[r * n + i] = (sum == 0) & (std::abs(before[r]) == kInfinite) ? T(0) : product;
         before[r] *= static_cast<double>(xs[r * n + i]);
       }
     }
