@@ -4,7 +4,7 @@ A sample's extents are changed by a rule that maps equal extents to equal ones, 
 go on to fit together: all of them grow (`whole`), or those of one dimension (`first`, `last`,
 `planes`). `scaled` gives the calls of an op of about so many elements, by the first rule that its
 arguments allow; `paths` runs a call and tells how each op in it was computed. tests/table/
-test_paths.py and benchmarks/ops.py go through them.
+test_computed_by_the_core.py and benchmarks/ops.py go through them.
 """
 
 from __future__ import annotations

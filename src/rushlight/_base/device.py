@@ -115,7 +115,6 @@ class device:
     def __enter__(self) -> device:
         _defaults.note(self)
         _defaults.entered = (*_defaults.entered, self)
-        _defaults.tell()
         return self
 
     @_core.ending
