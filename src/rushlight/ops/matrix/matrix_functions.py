@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import _core
 from ..._base import dtypes
-from ..._core import Category, Op, is_grad_enabled
+from ..._core import Category, Op
 from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
@@ -292,8 +292,8 @@ def _adjugate_conj(A: Tensor, out: Tensor) -> Tensor:
     if anywhere(out == 0):
         return _by_singular_part(A)
     inverse = inv(A)
-    if A.numel() and (A._wrapped is not None or (A.requires_grad and is_grad_enabled())):
-        # Nearly singular ones have a gradient still; what it is made of has no derivative to trust.
+    if A.numel():
+        # Nearly singular ones have a gradient still, but determinant and inverse are both rounding.
         size = A.detach().abs().amax((-2, -1)) * inverse.detach().abs().amax((-2, -1))
         if anywhere(size * _resolution(A) > 1):
             return _by_singular_part(A)
