@@ -305,17 +305,19 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   }
   // Whether the first argument's own memory is shown or written.
   const bool shared = op->result.view || op->result.multi_view || function == op->in_place.write;
-  if (accelerators_opened.load(std::memory_order_relaxed) &&
-      !for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kAccelerator); })) {
-    // Where the device has no kernel that writes, what the plain form gives is copied (see write_general).
-    if (function == op->in_place.write) return by_device(op->there, slots, op->n_params, true);
-    if (op->in_place.write && is_kernel(op->in_place.write)) {
-      PyObject* written = write_copy(op, slots);
-      if (written != Py_NotImplemented) return written;
-      Py_DECREF(written);
+  const bool accelerated = accelerators_opened.load(std::memory_order_relaxed) &&
+                           !for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kAccelerator); });
+  // Where the device has no kernel that writes, what the plain form gives is copied (see write_general).
+  if (accelerated && function == op->in_place.write) return by_device(op->there, slots, op->n_params, true);
+  if ((accelerated || function == op->forward) && op->in_place.write && is_kernel(op->in_place.write)) {
+    PyObject* written = write_copy(op, slots);
+    if (written != Py_NotImplemented) {
+      note_path(Path::Kernel);
+      return written;
     }
-    return on_accelerator(op, function, slots, op->n_params, shared);
+    Py_DECREF(written);
   }
+  if (accelerated) return on_accelerator(op, function, slots, op->n_params, shared);
   note_path(Path::Numpy);
   Held<kMaxParams> held;
   for (int i = 0; i < op->n_params; ++i) {

@@ -194,13 +194,7 @@ def _write_scatter(x: Array, dim: int, index: Array, src: Array) -> None:
 
 
 def _write_value(x: Array, dim: int, index: Array, value: complex) -> None:
-    element = cell(value, x.dtype)
-    if _kernels.scatter_set(x, dim, index, element) is NotImplemented:
-        _land(x, _check_picks("scatter", x, dim, index), index, element, _SET)
-
-
-def _write_nothing(x: Array, dim: int, index: Array) -> None:
-    _write_value(x, dim, index, 0)
+    _land(x, _check_picks("scatter", x, dim, index), index, cell(value, x.dtype), _SET)
 
 
 def _write_add(x: Any, dim: int, index: Any, src: Any) -> None:
@@ -247,6 +241,7 @@ _scatter: Op = linear(
 _scatter_value: Op = general(
     "_scatter_value(input: Tensor, dim: int, index: Tensor, value: Number)",
     write=_write_value,
+    native=_kernels.scatter_value,
     overlap="never late",
     vjp={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
     in_place=True,
@@ -258,7 +253,8 @@ _scatter_value: Op = general(
 )
 _scatter_zero: Op = linear(
     "_scatter_zero(input: Tensor, dim: int, index: Tensor)",
-    write=_write_nothing,
+    write=lambda x, dim, index: _write_value(x, dim, index, 0),
+    native=_kernels.scatter_zero,
     transpose={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
     method=False,
     out=False,
