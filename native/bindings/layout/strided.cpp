@@ -65,9 +65,9 @@ struct Parted {
   Ref zeros(DType dtype) const {
     return plain ? zeros_ref(dtype, whole.ndim, whole.shape, DeviceType::Cpu) : zeros_ref(dtype, 1, &total, DeviceType::Cpu);
   }
-  Ref filled(const TensorInfo& x) const {
+  Ref filled(const TensorInfo& x, DType dtype) const {
     if (plain) return owned(contiguous_copy(x.tensor));
-    Ref buffer = zeros(x.dtype);
+    Ref buffer = zeros(dtype);
     copy_values(make_view(info_of(buffer), whole), x.tensor);
     return buffer;
   }
@@ -119,8 +119,8 @@ bool has_shape(const TensorInfo& a, const Layout& l) { return a.ndim == l.ndim &
 Ref strided_backward(const TensorInfo& g, const Shape& shape, const Sizes& size, const Sizes& stride, Py_ssize_t offset,
                      const MaybeLayout& layout) {
   Parted p;
-  if (is_meta(g) || !p.read(shape.at, shape.n, g.dtype, size, stride, offset, layout) || !has_shape(g, p.part)) return {};
   const DType wide = computed_in(g.dtype);
+  if (is_meta(g) || !p.read(shape.at, shape.n, wide, size, stride, offset, layout) || !has_shape(g, p.part)) return {};
   Ref buffer = p.zeros(wide);
   if (p.part.twice) land(buffer, p.part, Land::Add, contiguous_as(g.tensor, wide));
   else write(buffer, p.part, g.tensor);
@@ -131,16 +131,16 @@ Ref strided_backward(const TensorInfo& g, const Shape& shape, const Sizes& size,
 
 Ref strided_gather(const TensorInfo& g, const Sizes& size, const Sizes& stride, Py_ssize_t offset, const MaybeLayout& layout) {
   Parted p;
-  if (is_meta(g) || !p.read(g.shape, g.ndim, g.dtype, size, stride, offset, layout)) return {};
+  const DType wide = layout ? computed_in(g.dtype) : g.dtype;
+  if (is_meta(g) || !p.read(g.shape, g.ndim, wide, size, stride, offset, layout)) return {};
   Ref buffer;
   if (layout && p.whole.twice) {
-    const DType wide = computed_in(g.dtype);
     Ref from = owned(contiguous_copy(as_tensor(contiguous_as(g.tensor, wide))));
     if (!share(from, p)) return {};
     buffer = p.zeros(wide);
     land(buffer, p.whole, Land::Add, from);
   } else {
-    buffer = p.plain ? contiguous(g.tensor) : p.filled(g);
+    buffer = p.plain ? contiguous(g.tensor) : p.filled(g, wide);
   }
   return rounded(owned(contiguous_copy(as_tensor(make_view(info_of(buffer), p.part)))), g.dtype);
 }
@@ -150,7 +150,7 @@ Ref strided_scatter(const TensorInfo& x, const TensorInfo& src, const Sizes& siz
   Parted p;
   if (is_meta(x, src) || src.dtype != x.dtype || !p.read(x.shape, x.ndim, x.dtype, size, stride, offset, layout)) return {};
   if ((!layout && !p.plain) || (src.ndim && !has_shape(src, p.part))) return {};
-  Ref buffer = p.filled(x);
+  Ref buffer = p.filled(x, x.dtype);
   write(buffer, p.part, src.tensor);
   return p.shown(std::move(buffer));
 }

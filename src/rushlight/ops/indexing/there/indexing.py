@@ -210,7 +210,7 @@ def scattered(x: Any, dim: int, index: Any, src: Tensor, mode: int) -> Written:
 
 
 there(kernels.scatter_set)(partial(scattered, mode=_N.SET))
-there(kernels.scatter_add, scatter_ops.scatter_add)(partial(scattered, mode=_N.ADD))
+there(kernels.scatter_add)(partial(scattered, mode=_N.ADD))
 
 
 @there(kernels.scatter)
@@ -376,7 +376,7 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
     return index_get(x, index, (dim % x.dim(),), dim % x.dim())
 
 
-@there(kernels.index_add, index_select_ops.index_add, takes="real, index: any")
+@there(kernels.index_add, takes="real, index: any")
 def index_add(x: Any, dim: int, index: Any, source: Tensor, alpha: float) -> Written:
     if index.dtype not in INTEGERS:
         return NotImplemented

@@ -113,3 +113,9 @@ def _strided_zeroed(
     if not movable(x):
         return NotImplemented
     return _with_part(x, zeros((), x), size, stride, offset, layout)
+
+
+@there(_views.strided_scatter_backward)
+def _strided_scatter_backward(g: Tensor, *place: Any) -> Any:
+    found = _strided_zeroed(g, *place), _strided_gather(g, *place)
+    return NotImplemented if any(f is NotImplemented for f in found) else found
