@@ -390,8 +390,8 @@ struct Scattering {
   int dim = 0;
 
   // Whether all is in order; else with an exception or without. Whether the indices are in range is seen here where there is a src,
-  // before x is written.
-  bool read(const TensorInfo& into, int along, const TensorInfo& places, const TensorInfo& from) {
+  // before x is written, unless `late`.
+  bool read(const TensorInfo& into, int along, const TensorInfo& places, const TensorInfo& from, bool late = false) {
     x = into, src = from, dim = along;
     index.TensorInfo::operator=(places);
     if (!is_index(index) || !x.tensor->is_aligned()) return false;
@@ -406,7 +406,7 @@ struct Scattering {
     for (int i = 0; i < src.ndim; i++) {
       if (index.shape[i] > src.shape[i]) return false;
     }
-    return is_meta(index) || in_range(index, x.shape[dim]);
+    return late || is_meta(index) || in_range(index, x.shape[dim]);
   }
 };
 
@@ -430,9 +430,9 @@ Ref gather_function(const TensorInfo& x, Dim dim, const TensorInfo& index, bool 
   return inside.load() ? std::move(out) : Ref();
 }
 
-Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const TensorInfo& src, Land how) {
+Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const TensorInfo& src, Land how, bool late = false) {
   Scattering s;
-  if (!s.read(x, dim, index, src) || !x.tensor->is_writeable()) return {};
+  if (!s.read(x, dim, index, src, late) || !x.tensor->is_writeable()) return {};
   if (is_meta(s.x, s.index, s.src)) return none();
   Ref src_owner;
   if (share_memory(s.x, s.src)) {
@@ -475,6 +475,13 @@ Ref gather_backward(const TensorInfo& g, Py_ssize_t dim, const TensorInfo& index
 template <Land kHow>
 Nothing scatter_function(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src) {
   return land(x, dim, index, src, kHow);
+}
+
+// The same of a copy, which nobody sees where an index is out of range.
+template <Land kHow>
+Ref scatter_copy(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src) {
+  Ref out = owned(contiguous_copy(x.tensor));
+  return land(info_of(out), dim, index, src, kHow, true) ? std::move(out) : Ref();
 }
 
 // src is broadcast to the index's shape.
@@ -855,6 +862,8 @@ const KernelRows rows{
     long_kernel<gather_backward, "gather_backward(g, dim, index, shape): zeros with g added where gather reads">(),
     long_kernel<scatter_function<Land::Set>, "scatter_set(x, dim, index, src): writes x; src may be one number">(),
     long_kernel<scatter_function<Land::Add>, "scatter_add(x, dim, index, src): writes x; src may be one number">(),
+    long_kernel<scatter_copy<Land::Set>, "scatter_set_copy(x, dim, index, src): scatter_set of a copy">(),
+    long_kernel<scatter_copy<Land::Add>, "scatter_add_copy(x, dim, index, src): scatter_add of a copy">(),
     long_kernel<scatter_mode, "scatter(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min">(),
     long_kernel<index_select, "index_select(x, dim, index)">(),
     long_kernel<index_add, "index_add(x, dim, index, source, alpha): writes x">(),

@@ -24,7 +24,7 @@ from ..layout.slices import slice_backward, slice_op
 from ..making.creation import arange, full, ones_like, zeros_like
 from ..reduction.reductions import divisible, products_of_others
 from ..table.arrays import Array, cell, dim_in, scalar_name, unshared
-from ..table.kinds import composite, general, linear, variant
+from ..table.kinds import composite, general, linear, on_copy, variant
 from ..table.signature import Number, Tensor
 
 __all__: list[str] = []
@@ -222,8 +222,9 @@ def _add_samples(make: Callable[..., Any]) -> Any:
 
 _scatter: Op = linear(
     "_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor)",
-    write=_write_scatter,
-    native=_kernels.scatter_set,
+    on_copy(_write_scatter),
+    write=_kernels.scatter_set,
+    native=_kernels.scatter_set_copy,
     overlap="never late",
     transpose={
         "input": lambda g, dim, index: _scatter_zero(g, dim, index),
@@ -264,8 +265,9 @@ _scatter_zero: Op = linear(
 )
 scatter_add: Op = linear(
     "scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor)",
-    write=_write_add,
-    native=_kernels.scatter_add,
+    on_copy(_write_add),
+    write=_kernels.scatter_add,
+    native=_kernels.scatter_add_copy,
     overlap="never late",
     transpose={
         "input": lambda g: g,
