@@ -469,7 +469,7 @@ Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const Tensor
 Ref gather_backward(const TensorInfo& g, Py_ssize_t dim, const TensorInfo& index, const Shape& shape) {
   Ref out = zeros_ref(g.dtype, shape.n, shape.at, device_of(g));
   const int along = out ? normal_dim(dim, shape.n) : -1;
-  return along >= 0 && land(info_of(out), along, index, g, Land::Add) ? std::move(out) : Ref();
+  return along >= 0 && land(info_of(out), along, index, g, Land::Add, true) ? std::move(out) : Ref();
 }
 
 template <Land kHow>
@@ -556,8 +556,11 @@ Nothing index_copy(const TensorInfo& x, Dim dim, const TensorInfo& index, const 
 
 // Whether every index names an element of a dimension, from its front or from its end.
 bool names_elements(const TensorInfo& index, Py_ssize_t size) {
-  const int64_t* values = reinterpret_cast<const int64_t*>(index.data);
-  return std::all_of(values, values + index.size(), [size](int64_t v) { return v >= -size && v < size; });
+  const uint64_t* values = reinterpret_cast<const uint64_t*>(index.data);
+  const uint64_t end = static_cast<uint64_t>(size);
+  uint64_t signs = 0;  // as in all_in_range
+  for (Py_ssize_t i = 0, n = index.size(); i < n; i++) signs |= (values[i] + end) | (end - 1 - values[i]);
+  return !(signs >> 63);
 }
 
 // A number as a tensor of a floating-point type; empty where there is no kernel for it.
@@ -688,8 +691,7 @@ template <class T>
 void divide_by(T* x, const int64_t* counts, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) {
   for (Py_ssize_t o = 0; o < outer; o++)
     for (Py_ssize_t i = 0; i < n; i++, x += inner) {
-      if (counts[i] <= 1) continue;
-      const T count = static_cast<T>(counts[i]);
+      const T count = static_cast<T>(std::max<int64_t>(counts[i], 1));
       for (Py_ssize_t j = 0; j < inner; j++) x[j] /= count;
     }
 }
@@ -719,7 +721,7 @@ struct Reduction {
   Nothing divided(const TensorInfo& x, const Py_ssize_t* shape, int ndim, Py_ssize_t inner, bool include_self,
                   const F& land) const {
     if (!mean) return none();
-    const Ref counts = zeros_ref(DType::I64, ndim, shape, DeviceType::Cpu), own = contiguous(x.tensor);
+    const Ref counts = new_ref(DType::I64, ndim, shape, DeviceType::Cpu), own = contiguous(x.tensor);
     const Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
     *data_of<int64_t>(one) = 1;
     int64_t* many = data_of<int64_t>(counts);
@@ -737,10 +739,10 @@ Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, co
                        bool include_self) {
   Scattering s;
   if (!x.is_float() || !x.tensor->is_writeable() || is_meta(x, index, src) || !s.read(x, dim, index, src)) return {};
-  if (!include_self && !land(x, dim, s.index, info_of(reduce.neutral(x.dtype)), Land::Set)) return {};
-  if (!land(x, dim, s.index, src, reduce.how)) return {};
+  if (!include_self && !land(x, dim, s.index, info_of(reduce.neutral(x.dtype)), Land::Set, true)) return {};
+  if (!land(x, dim, s.index, src, reduce.how, true)) return {};
   return reduce.divided(x, x.shape, x.ndim, 1, include_self, [&](const TensorInfo& counts, const TensorInfo& one) {
-    return land(counts, dim, s.index, one, Land::Add);
+    return land(counts, dim, s.index, one, Land::Add, true);
   });
 }
 
