@@ -461,8 +461,11 @@ RUSHLIGHT_INLINE void add_columns(const void* const* rows, const T* scales, ptrd
   };
   for (int v = 0; v < kVecs; v++) even[v] = odd[v] = V::all(T(0));
   ptrdiff_t i = 0;
-  for (; i + 1 < many; i += 2)
+  for (; i + 1 < many; i += 2) {
+    for (ptrdiff_t ahead = i + 8; ahead < i + 10 && ahead < many; ahead++)
+      for (int v = 0; v < kVecs; v++) __builtin_prefetch(static_cast<const T*>(rows[ahead]) + at + v * V::N);
     for (int v = 0; v < kVecs; v++) even[v] = even[v] + value(i, v), odd[v] = odd[v] + value(i + 1, v);
+  }
   if (i < many)
     for (int v = 0; v < kVecs; v++) even[v] = even[v] + value(i, v);
   for (int v = 0; v < kVecs; v++) (V::load(sums + at + v * V::N) + (even[v] + odd[v])).store(sums + at + v * V::N);
