@@ -382,7 +382,6 @@ Pair aminmax(const TensorInfo& a, DimOrNone dims, bool keepdim) {
 }
 
 Ref count_nonzero(const TensorInfo& a, Dims dims) {
-  if (is_accelerated(a)) return {};
   const Ref truth = contiguous_as(a.tensor, DType::Bool);
   return reduce(Reduce::Sum, info_of(truth), dims.mask ? dims.mask : all_dims(a.ndim), false);
 }
@@ -558,7 +557,7 @@ const KernelRows rows{
     layout_kernel<nansum, "nansum(a, dims=None, keepdim=False, dtype=None)">(),
     layout_kernel<trace, "trace(a)">(),
     layout_kernel<aminmax, "aminmax(a, dim=None, keepdim=False)">(),
-    kernel<count_nonzero, "count_nonzero(a, dims=None)">(),
+    long_kernel<count_nonzero, "count_nonzero(a, dims=None)">(),
     long_kernel<norm2, "norm2(a, dims=None, keepdim=False, dtype=None): the Euclidean norm">(),
     layout_kernel<vector_norm, "vector_norm(a, ord, dims, keepdim, dtype=None)">(),
     long_kernel<HalvesToo<var>::call, "var(a, dims=None, correction=1, keepdim=False)">(),
