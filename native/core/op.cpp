@@ -224,6 +224,12 @@ int check_devices(Op* op, PyObject* const* slots, const Tensor* written) {
   return for_each_tensor(op, slots, fits) ? 0 : -1;
 }
 
+// Whether accelerators have code for a kernel, once it is loaded.
+bool is_there(PyObject* kernel) {
+  const There* there = there_of(PyCFunction_GET_FUNCTION(kernel));
+  return there && (there->functions[There::Own] || there->functions[There::Complex]);
+}
+
 // A copy of the first argument that the op's kernel has written; NotImplemented where it has not.
 PyObject* write_copy(Op* op, PyObject* const* slots) {
   const Tensor* from = as_tensor(slots[0]);
@@ -291,9 +297,12 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
   if (is_kernel(function)) {
-    if (accelerators_opened.load(std::memory_order_relaxed) && function == op->forward && is_on(op, slots, kAccelerator)) {
-      PyObject* found = by_device(op->there, slots, op->n_params);
-      if (found != Py_NotImplemented) return found;
+    const bool writes = function == op->in_place.write;
+    if (accelerators_opened.load(std::memory_order_relaxed) && (writes || function == op->forward) &&
+        is_on(op, slots, kAccelerator)) {
+      PyObject* found = by_device(op->there, slots, op->n_params, writes);
+      // Where the device has no kernel that writes, what the plain form gives is copied (see write_general).
+      if (found != Py_NotImplemented || (writes && !is_there(function))) return found;
       Py_DECREF(found);
     }
     note_path(Path::Kernel);
@@ -305,17 +314,22 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   }
   // Whether the first argument's own memory is shown or written.
   const bool shared = op->result.view || op->result.multi_view || function == op->in_place.write;
-  if (accelerators_opened.load(std::memory_order_relaxed) &&
-      !for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kAccelerator); })) {
-    // Where the device has no kernel that writes, what the plain form gives is copied (see write_general).
-    if (function == op->in_place.write) return by_device(op->there, slots, op->n_params, true);
-    if (op->in_place.write && is_kernel(op->in_place.write)) {
-      PyObject* written = write_copy(op, slots);
-      if (written != Py_NotImplemented) return written;
-      Py_DECREF(written);
+  const bool accelerated = accelerators_opened.load(std::memory_order_relaxed) &&
+                           !for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kAccelerator); });
+  if (accelerated && function == op->in_place.write) return by_device(op->there, slots, op->n_params, true);
+  if (function == op->forward && op->in_place.write && is_kernel(op->in_place.write)) {
+    PyObject* found = accelerated ? by_device(op->there, slots, op->n_params) : Py_NewRef(Py_NotImplemented);
+    if (found == Py_NotImplemented && (!accelerated || is_there(op->in_place.write))) {
+      Py_DECREF(found);
+      found = write_copy(op, slots);
     }
-    return on_accelerator(op, function, slots, op->n_params, shared);
+    if (found != Py_NotImplemented) {
+      note_path(Path::Kernel);
+      return found;
+    }
+    Py_DECREF(found);
   }
+  if (accelerated) return on_accelerator(op, function, slots, op->n_params, shared);
   note_path(Path::Numpy);
   Held<kMaxParams> held;
   for (int i = 0; i < op->n_params; ++i) {

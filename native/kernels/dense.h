@@ -214,6 +214,9 @@ struct DenseKernels {
   void (*cumulate)(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool reverse,
                    void* out);
 
+  // Adds `many` rows of n adjacent elements of F32 or F64 to sums, each times its scale unless scales is null.
+  void (*add_rows)(DType dtype, const void* const* rows, const void* scales, ptrdiff_t many, ptrdiff_t n, void* sums);
+
   // --- softmax.cpp --- over the middle of a contiguous (outer, n, inner)
   // `large`: the result is larger than the caches (kLargeResult) and may be written past them.
   void (*softmax)(bool log, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool large, void* out);

@@ -1,6 +1,7 @@
 // The loops of indexing.h. Elements are moved by size; only landings that compute (add, max, ...) know their type.
 #include "kernels/indexing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -121,13 +122,13 @@ struct Landing<Brain> : NarrowLanding<Brain> {};
 
 // Values land at x + offsets[i].
 using PointsFn = void (*)(char* x, const ptrdiff_t* offsets, const char* values, ptrdiff_t value_stride, ptrdiff_t n);
-// Values land at x + i * step + index[i] * along; an index outside of [0, size) is passed over, each is read once.
+// Values land at x + i * step + index[i] * along; an index outside of [0, size) is passed over, which false tells. Each is read once.
 struct Row {
   ptrdiff_t step, along;
   uint64_t size;
   ptrdiff_t value_stride, n;
 };
-using RowFn = void (*)(char* x, const volatile int64_t* index, const char* values, const Row& row);
+using RowFn = bool (*)(char* x, const volatile int64_t* index, const char* values, const Row& row);
 // Values land at x + i * stride.
 using RunFn = void (*)(char* x, ptrdiff_t stride, const char* values, ptrdiff_t value_stride, ptrdiff_t n);
 
@@ -166,16 +167,18 @@ inline bool each_of_row(const volatile int64_t* index, Row row, const F& f) {
 }
 
 template <class T, Land kLand>
-void land_row(char* x, const volatile int64_t* index, const char* values, const Row& row) {
+bool land_row(char* x, const volatile int64_t* index, const char* values, const Row& row) {
   constexpr ptrdiff_t item = sizeof(T);
   if ((kLand == Land::Set || kLand == Land::Add) && row.step == 0 && row.along == item && row.value_stride == item) {
+    bool inside = true;
     for (ptrdiff_t i = 0; i < row.n; ++i) {
       const uint64_t k = static_cast<uint64_t>(index[i]);
       if (k < row.size) land<T, kLand>(x + static_cast<ptrdiff_t>(k) * item, values + i * item);
+      else inside = false;
     }
-    return;
+    return inside;
   }
-  each_of_row(index, row, [&](ptrdiff_t at, ptrdiff_t from) { land<T, kLand>(x + at, values + from); });
+  return each_of_row(index, row, [&](ptrdiff_t at, ptrdiff_t from) { land<T, kLand>(x + at, values + from); });
 }
 
 template <class T, Land kLand>
@@ -183,6 +186,8 @@ void land_run(char* x, ptrdiff_t stride, const char* values, ptrdiff_t value_str
   constexpr ptrdiff_t item = sizeof(T);
   if ((kLand == Land::Set || kLand == Land::Add) && stride == item && value_stride == item) {  // the frequent one
     for (ptrdiff_t i = 0; i < n; ++i) land<T, kLand>(x + i * item, values + i * item);
+  } else if (kLand == Land::Set && stride == item && value_stride == 0 && n) {
+    std::fill_n(reinterpret_cast<T*>(x), n, *reinterpret_cast<const T*>(values));
   } else {
     for (ptrdiff_t i = 0; i < n; ++i) land<T, kLand>(x + i * stride, values + i * value_stride);
   }
@@ -436,10 +441,11 @@ bool gather(DType dtype, const char* x, const Picks& picks, char* out) {
 bool scatter(DType dtype, Land land, char* x, const Picks& picks, const char* values) {
   const RowFn land_row = landings(dtype, land).row;
   if (!land_row) return false;
+  bool inside = true;
   each_row(picks, [&](ptrdiff_t at, const int64_t* index, ptrdiff_t value, const Row& row) {
-    land_row(x + at, index, values + value, row);
+    inside &= land_row(x + at, index, values + value, row);
   });
-  return true;
+  return inside;
 }
 
 namespace {

@@ -37,15 +37,14 @@ struct Picks {
   int ndim = 0, dim = 0;
   const ptrdiff_t* shape = nullptr;          // of the index
   const int64_t* index = nullptr;            // contiguous
-  ptrdiff_t size = 0;                        // x's along `dim`; an index outside of it is passed over, which happens only where
-                                             // another thread writes the index after the caller has checked it
+  ptrdiff_t size = 0;                        // x's along `dim`; an index outside of it is passed over
   const ptrdiff_t* x_strides = nullptr;
   const ptrdiff_t* value_strides = nullptr;  // of the values (gather: of the result)
 };
 
 // False where an index is out of range: its element of out is not set then.
 bool gather(DType dtype, const char* x, const Picks& picks, char* out);
-// False where the type has no such landing.
+// False where an index is out of range, or the type has no such landing.
 bool scatter(DType dtype, Land land, char* x, const Picks& picks, const char* values);
 
 }  // namespace rushlight

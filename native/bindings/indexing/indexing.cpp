@@ -50,6 +50,12 @@ struct Index : Array {
   Ref owner;
 };
 
+// A tensor without dimensions, seen as a row of one.
+void as_row(TensorInfo& a) {
+  static constexpr Py_ssize_t kOne = 1;
+  if (a.ndim == 0) a.ndim = 1, a.shape = a.strides = &kOne;
+}
+
 // Aligned memory that the kernels can read; strides may be anything.
 Ref aligned(const TensorInfo& a) { return a.tensor->is_aligned() ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor); }
 
@@ -234,7 +240,7 @@ bool land_values(const TensorInfo& x, const Indexed& in, Land how, const Ref& va
   return land_places(x.dtype, how, x.data, in.places, data, one);
 }
 
-Nothing index_put(const Array& x, const Index& index, GivenDims dims, Py_ssize_t at, const Array& values, bool accumulate) {
+Nothing land_at(const Array& x, const Index& index, GivenDims dims, Py_ssize_t at, const Array& values, Land how) {
   if (!x.tensor->is_aligned()) return {};
   if (!x.tensor->is_writeable()) return fail(PyExc_ValueError, "the written array is read-only");
   Indexed in;
@@ -250,7 +256,17 @@ Nothing index_put(const Array& x, const Index& index, GivenDims dims, Py_ssize_t
                 "the source.",
                 scalar_name(x.dtype), scalar_name(values.dtype));
   if (in.total == 0 || is_meta(x, index, values)) return none();
-  return land_values(x, in, accumulate ? Land::Add : Land::Set, from, one) ? none() : Nothing();
+  return land_values(x, in, how, from, one) ? none() : Nothing();
+}
+
+Nothing index_put(const Array& x, const Index& index, GivenDims dims, Py_ssize_t at, const Array& values, bool accumulate) {
+  return land_at(x, index, dims, at, values, accumulate ? Land::Add : Land::Set);
+}
+
+// Writes x.
+Nothing index_zero(const Array& x, const Index& index, GivenDims dims, Py_ssize_t at) {
+  const Ref zero = zeros_ref(x.dtype, 0, nullptr, device_of(x));
+  return land_at(x, index, dims, at, {info_of(zero)}, Land::Set);
 }
 
 // Zeros of `shape` with the elements of g added at the places.
@@ -374,30 +390,33 @@ struct Scattering {
   int dim = 0;
 
   // Whether all is in order; else with an exception or without. Whether the indices are in range is seen here where there is a src,
-  // before x is written.
-  bool read(const TensorInfo& into, int along, const TensorInfo& places, const TensorInfo& from) {
+  // before x is written, unless `late`.
+  bool read(const TensorInfo& into, int along, const TensorInfo& places, const TensorInfo& from, bool late = false) {
     x = into, src = from, dim = along;
     index.TensorInfo::operator=(places);
-    if (!is_index(index) || x.ndim == 0 || x.ndim != index.ndim || !x.tensor->is_aligned()) return false;
+    if (!is_index(index) || !x.tensor->is_aligned()) return false;
+    index.settle();
+    as_row(x), as_row(index);
+    if (x.ndim != index.ndim) return false;
     for (int i = 0; i < x.ndim; i++) {
       if (i != dim && index.shape[i] > x.shape[i]) return false;
     }
-    if (!src.tensor) return index.settle(), true;
+    if (!src.tensor) return true;
     if (src.dtype != x.dtype || !src.tensor->is_aligned() || (src.ndim && src.ndim != x.ndim)) return false;
     for (int i = 0; i < src.ndim; i++) {
       if (index.shape[i] > src.shape[i]) return false;
     }
-    index.settle();
-    return is_meta(index) || in_range(index, x.shape[dim]);
+    return late || is_meta(index) || in_range(index, x.shape[dim]);
   }
 };
 
 Ref gather_function(const TensorInfo& x, Dim dim, const TensorInfo& index, bool /* sparse_grad */) {
   Scattering s;
   if (!s.read(x, dim, index, {})) return {};
-  Ref out = new_ref(s.x.dtype, s.index.ndim, s.index.shape, device_of(s.x, s.index));
+  Ref out = new_ref(s.x.dtype, s.index.tensor->ndim(), s.index.tensor->sizes(), device_of(s.x, s.index));
   if (!has_memory(out)) return out;
-  const TensorInfo to = info_of(out);
+  TensorInfo to = info_of(out);
+  as_row(to);
   const Picks picks{s.x.ndim,         s.dim,       s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
                     s.x.shape[s.dim], s.x.strides, to.strides};
   std::atomic<bool> inside{true};
@@ -411,9 +430,9 @@ Ref gather_function(const TensorInfo& x, Dim dim, const TensorInfo& index, bool 
   return inside.load() ? std::move(out) : Ref();
 }
 
-Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const TensorInfo& src, Land how) {
+Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const TensorInfo& src, Land how, bool late = false) {
   Scattering s;
-  if (!s.read(x, dim, index, src) || !x.tensor->is_writeable()) return {};
+  if (!s.read(x, dim, index, src, late) || !x.tensor->is_writeable()) return {};
   if (is_meta(s.x, s.index, s.src)) return none();
   Ref src_owner;
   if (share_memory(s.x, s.src)) {
@@ -450,12 +469,19 @@ Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const Tensor
 Ref gather_backward(const TensorInfo& g, Py_ssize_t dim, const TensorInfo& index, const Shape& shape) {
   Ref out = zeros_ref(g.dtype, shape.n, shape.at, device_of(g));
   const int along = out ? normal_dim(dim, shape.n) : -1;
-  return along >= 0 && land(info_of(out), along, index, g, Land::Add) ? std::move(out) : Ref();
+  return along >= 0 && land(info_of(out), along, index, g, Land::Add, true) ? std::move(out) : Ref();
 }
 
 template <Land kHow>
 Nothing scatter_function(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src) {
   return land(x, dim, index, src, kHow);
+}
+
+// The same of a copy, which nobody sees where an index is out of range.
+template <Land kHow>
+Ref scatter_copy(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src) {
+  Ref out = owned(contiguous_copy(x.tensor));
+  return land(info_of(out), dim, index, src, kHow, true) ? std::move(out) : Ref();
 }
 
 // src is broadcast to the index's shape.
@@ -469,50 +495,84 @@ Nothing scatter_mode(const TensorInfo& x, Dim dim, const TensorInfo& index, cons
 // Slices are named by int64 vectors of indices >= 0.
 bool is_slices(const TensorInfo& x, int dim, const TensorInfo& given, Index& index) {
   index.TensorInfo::operator=(given);
-  if (!is_index(index) || index.ndim != 1 || !x.ndim) return false;
+  if (!is_index(index) || index.ndim > 1) return false;
   index.settle();
-  return is_meta(index) || in_range(index, x.shape[dim]);
+  as_row(index);
+  return is_meta(index) || in_range(index, x.ndim ? x.shape[dim] : 1);
 }
 // (dim,)
 Ref only(int dim) { return owned(Py_BuildValue("(i)", dim)); }
 
 Ref index_select(const TensorInfo& x, Dim dim, const TensorInfo& index) {
   Index slices;
-  if (!is_slices(x, dim, index, slices)) return {};
+  if (!x.ndim || !is_slices(x, dim, index, slices)) return {};
   Array from{x};
   return index_get(from, slices, {only(dim).get()}, dim);
 }
 
+// Slices of x, and of a source that has one for each.
+struct Slices {
+  Array x, source;
+  Index index;
+  int dim = 0;
+
+  bool read(const TensorInfo& into, int along, const TensorInfo& places, const TensorInfo& from) {
+    x.TensorInfo::operator=(into), source.TensorInfo::operator=(from), dim = along;
+    if (source.dtype != x.dtype || !is_slices(x, dim, places, index)) return false;
+    as_row(x), as_row(source);
+    if (source.ndim != x.ndim) return false;
+    for (int i = 0; i < x.ndim; i++) {
+      if (source.shape[i] != (i == dim ? index.shape[0] : x.shape[i])) return false;
+    }
+    return true;
+  }
+  Nothing land(Land how) const { return land_at(x, index, {only(dim).get()}, dim, source, how); }
+  Nothing fill(const TensorInfo& one) const { return land_at(x, index, {only(dim).get()}, dim, {one}, Land::Set); }
+};
+
 // Writes x.
 Nothing index_add(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& source, Any alpha) {
-  Index slices;
-  if (!is_slices(x, dim, index, slices) || source.dtype != x.dtype || source.ndim != x.ndim) return {};
-  if (!PyLong_CheckExact(alpha) || PyLong_AsLong(alpha) != 1) return PyErr_Clear(), Nothing();
-  for (int i = 0; i < x.ndim; i++) {
-    if (source.shape[i] != (i == dim ? slices.shape[0] : x.shape[i])) return {};
+  Slices s;
+  if (!s.read(x, dim, index, source)) return {};
+  Ref scaled;
+  double factor = 1;
+  if (!PyLong_CheckExact(alpha) || PyLong_AsLong(alpha) != 1) {
+    PyErr_Clear();
+    if (!x.is_float() || is_meta(source) || PyComplex_Check(alpha.object)) return {};
+    if (!double_argument(alpha, factor)) return PyErr_Clear(), Nothing();
+    scaled = owned(contiguous_copy(source.tensor));
+    each_value(scaled, [factor](auto v) { return v * static_cast<decltype(v)>(factor); });
+    s.source.TensorInfo::operator=(info_of(scaled));
+    as_row(s.source);
   }
-  return index_put({x}, slices, {only(dim).get()}, dim, {source}, true);
+  return s.land(Land::Add);
 }
 
 // Writes x.
 Nothing index_copy(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& source) {
-  Index slices;
-  if (index.dtype != DType::I64 || !is_slices(x, dim, index, slices) || source.dtype != x.dtype || source.ndim != x.ndim) return {};
-  for (int i = 0; i < x.ndim; i++) {
-    if (source.shape[i] != (i == dim ? slices.shape[0] : x.shape[i])) return {};
-  }
-  return index_put({x}, slices, {only(dim).get()}, dim, {source}, false);
+  Slices s;
+  return index.dtype == DType::I64 && s.read(x, dim, index, source) ? s.land(Land::Set) : Nothing();
 }
 
 // Whether every index names an element of a dimension, from its front or from its end.
 bool names_elements(const TensorInfo& index, Py_ssize_t size) {
-  const int64_t* values = reinterpret_cast<const int64_t*>(index.data);
-  return std::all_of(values, values + index.size(), [size](int64_t v) { return v >= -size && v < size; });
+  const uint64_t* values = reinterpret_cast<const uint64_t*>(index.data);
+  const uint64_t end = static_cast<uint64_t>(size);
+  uint64_t signs = 0;  // as in all_in_range
+  for (Py_ssize_t i = 0, n = index.size(); i < n; i++) signs |= (values[i] + end) | (end - 1 - values[i]);
+  return !(signs >> 63);
 }
 
 // A number as a tensor of a floating-point type; empty where there is no kernel for it.
 Ref number_as(DType dtype, PyObject* value) {
   double number;
+  if (dtype == DType::I64 && PyLong_CheckExact(value)) {
+    const long long whole = PyLong_AsLongLong(value);
+    if (whole == -1 && PyErr_Occurred()) return PyErr_Clear(), Ref();
+    Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
+    *data_of<int64_t>(one) = whole;
+    return one;
+  }
   if ((dtype != DType::F32 && dtype != DType::F64 && !is_half(dtype)) || PyComplex_Check(value)) return {};
   if (!double_argument(value, number)) return PyErr_Clear(), Ref();
   Ref one = new_ref(DType::F64, 0, nullptr, DeviceType::Cpu);
@@ -526,12 +586,15 @@ Ref number_as(DType dtype, PyObject* value) {
 Nothing index_fill(const TensorInfo& x, Dim dim, const TensorInfo& given, Any value) {
   Index index;
   index.TensorInfo::operator=(given);
-  if (index.dtype != DType::I64 || index.ndim != 1 || !x.ndim || is_meta(x, given)) return {};
+  if (index.dtype != DType::I64 || index.ndim > 1 || is_meta(x, given)) return {};
   index.settle();
-  if (!names_elements(index, x.shape[dim])) return {};
+  as_row(index);
+  Array into{x};
+  as_row(into);
+  if (!names_elements(index, into.shape[dim])) return {};
   Ref one = is_tensor(value.object) ? Ref() : number_as(x.dtype, value);
   if (!one) return {};
-  return index_put({x}, index, {only(dim).get()}, dim, {info_of(one)}, false);
+  return land_at(into, index, {only(dim).get()}, dim, {info_of(one)}, Land::Set);
 }
 
 Ref take(const TensorInfo& x, const TensorInfo& given) {
@@ -546,6 +609,53 @@ Ref take(const TensorInfo& x, const TensorInfo& given) {
   Ref view = make_view(info_of(flat), row);
   Array from{info_of(view)};
   return index_get(from, index, {only(0).get()}, 0);
+}
+
+// All of x as one row by its dimensions, (0, 1, ...), those of an index and of values as rows of memory.
+struct InRow {
+  Array x, values;
+  Index index;
+  Ref dims, owner;
+  Py_ssize_t n = 0;
+
+  bool read(const TensorInfo& into, const TensorInfo& places, const TensorInfo& from) {
+    if (places.dtype != DType::I64 || from.dtype != into.dtype || places.size() != from.size() || is_meta(into, places, from))
+      return false;
+    x.TensorInfo::operator=(into), index.TensorInfo::operator=(places);
+    index.settle();
+    if (!names_elements(index, into.size())) return false;
+    as_row(x);
+    dims = owned(PyTuple_New(x.ndim));
+    for (int d = 0; d < x.ndim; d++) PyTuple_SET_ITEM(dims.get(), d, owned(PyLong_FromLong(d)).release());
+    owner = contiguous(from.tensor);
+    values.TensorInfo::operator=(info_of(owner));
+    n = index.size();
+    index.ndim = values.ndim = 1;
+    index.shape = values.shape = &n;
+    return true;
+  }
+  Nothing land(Land how) const { return land_at(x, index, {dims.get()}, 0, values, how); }
+};
+
+// Whether operators that PyTorch calls not deterministic must say so, as the definitions in Python do.
+bool says_nondeterministic() {
+  const Ref module = owned(PyImport_ImportModule("rushlight._base.determinism"));
+  const Ref level = owned(PyObject_GetAttrString(module.get(), "level"));
+  return PyObject_IsTrue(level.get()) != 0;
+}
+
+// Writes x.
+Nothing put(const TensorInfo& x, const TensorInfo& index, const TensorInfo& source, bool accumulate) {
+  InRow row;
+  if ((!accumulate && says_nondeterministic()) || !row.read(x, index, source)) return {};
+  return row.land(accumulate ? Land::Add : Land::Set);
+}
+
+// Zeros with g added where take reads.
+Ref take_backward(const TensorInfo& g, const TensorInfo& index, const Shape& shape) {
+  Ref out = zeros_ref(g.dtype, shape.n, shape.at, device_of(g));
+  InRow row;
+  return row.read(info_of(out), index, g) && row.land(Land::Add) ? std::move(out) : Ref();
 }
 
 // x with the elements of the source, in order, where a mask of its shape holds.
@@ -563,43 +673,92 @@ Ref masked_scatter(const TensorInfo& x, const TensorInfo& mask, const TensorInfo
   return out;
 }
 
-// x (contiguous) divided by how many values each element is the sum of.
-template <class T>
-void divide_by(T* x, const int64_t* counts, Py_ssize_t n) {
-  for (Py_ssize_t i = 0; i < n; i++)
-    if (counts[i] > 1) x[i] /= static_cast<T>(counts[i]);
+// Writes x.
+Nothing scatter_value(const TensorInfo& x, Dim dim, const TensorInfo& index, Any value) {
+  const Ref one = is_meta(x) ? Ref() : number_as(x.dtype, value);
+  return one ? land(x, dim, index, info_of(one), Land::Set) : Nothing();
 }
 
 // Writes x.
-Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Given<"str"> reduce,
-                       bool include_self) {
-  const auto is = [&](const char* name) {
-    return PyUnicode_Check(reduce.object) && PyUnicode_CompareWithASCIIString(reduce, name) == 0;
-  };
-  const bool mean = is("mean");
-  const Land how = mean || is("sum") ? Land::Add
-                   : is("prod")      ? Land::Mul
-                   : is("amax")      ? Land::Max
-                   : is("amin")      ? Land::Min
-                                     : Land::Set;
-  if (how == Land::Set || !x.is_float() || !x.tensor->is_writeable() || src.ndim != x.ndim || is_meta(x, index, src)) return {};
-  if (mean && !x.contiguous()) return {};
-  Scattering s;
-  if (!s.read(x, dim, index, src)) return {};
-  if (!include_self) {
-    const double infinity = HUGE_VAL, start = how == Land::Mul ? 1 : how == Land::Max ? -infinity : how == Land::Min ? infinity : 0;
-    Ref number = owned(PyFloat_FromDouble(start)), one = number_as(x.dtype, number.get());
-    if (!land(x, dim, s.index, info_of(one), Land::Set)) return {};
+Nothing scatter_zero(const TensorInfo& x, Dim dim, const TensorInfo& index) {
+  const Ref zero = zeros_ref(x.dtype, 0, nullptr, device_of(x));
+  return land(x, dim, index, info_of(zero), Land::Set);
+}
+
+// ---- reductions
+
+template <class T>
+void divide_by(T* x, const int64_t* counts, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) {
+  for (Py_ssize_t o = 0; o < outer; o++)
+    for (Py_ssize_t i = 0; i < n; i++, x += inner) {
+      const T count = static_cast<T>(std::max<int64_t>(counts[i], 1));
+      for (Py_ssize_t j = 0; j < inner; j++) x[j] /= count;
+    }
+}
+
+// What becomes of the values at a place, by its name.
+struct Reduction {
+  static constexpr Text kType = "str";
+  Land how = Land::Set;
+  bool mean = false;
+
+  bool read(const Argument& a) {
+    if (!PyUnicode_Check(a.object)) return false;
+    const auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(a.object, name) == 0; };
+    mean = is("mean");
+    how = mean || is("sum") ? Land::Add : is("prod") ? Land::Mul : is("amax") ? Land::Max : is("amin") ? Land::Min : Land::Set;
+    return how != Land::Set;
   }
-  if (!land(x, dim, s.index, src, how)) return {};
-  if (!mean) return none();
-  Ref counts = zeros_ref(DType::I64, x.ndim, x.shape, DeviceType::Cpu), one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
-  *data_of<int64_t>(one) = 1;
-  int64_t* many = data_of<int64_t>(counts);
-  std::fill_n(many, x.size(), include_self ? 1 : 0);
-  if (!land(info_of(counts), dim, s.index, info_of(one), Land::Add)) return {};
-  by_type(x.dtype, [&](auto* to) { divide_by(to, many, as_tensor(counts)->numel()); }, x.data);
-  return none();
+  // The value that changes none.
+  Ref neutral(DType dtype) const {
+    const double infinity = HUGE_VAL;
+    const double value = how == Land::Mul ? 1 : how == Land::Max ? -infinity : how == Land::Min ? infinity : 0;
+    return number_as(dtype, owned(PyFloat_FromDouble(value)).get());
+  }
+  // Where a mean is asked for: divides x by how many values each element is the sum of. There is a count for all elements, or for
+  // those of each slice of a dimension (`inner` elements, one after the other). `land` adds one at the places.
+  template <class F>
+  Nothing divided(const TensorInfo& x, const Py_ssize_t* shape, int ndim, Py_ssize_t inner, bool include_self,
+                  const F& land) const {
+    if (!mean) return none();
+    const Ref counts = new_ref(DType::I64, ndim, shape, DeviceType::Cpu), own = contiguous(x.tensor);
+    const Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
+    *data_of<int64_t>(one) = 1;
+    int64_t* many = data_of<int64_t>(counts);
+    const Py_ssize_t n = as_tensor(counts)->numel(), outer = n && inner ? as_tensor(own)->numel() / n / inner : 0;
+    std::fill_n(many, n, include_self ? 1 : 0);
+    if (!land(info_of(counts), info_of(one))) return {};
+    by_type(x.dtype, [&](auto* to) { divide_by(to, many, outer, n, inner); }, data_of(own));
+    if (as_tensor(own) != x.tensor) copy_values(Ref::borrow(as_object(x.tensor)), as_tensor(own));
+    return none();
+  }
+};
+
+// Writes x.
+Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Reduction reduce,
+                       bool include_self) {
+  Scattering s;
+  if (!x.is_float() || !x.tensor->is_writeable() || is_meta(x, index, src) || !s.read(x, dim, index, src)) return {};
+  if (!include_self && !land(x, dim, s.index, info_of(reduce.neutral(x.dtype)), Land::Set, true)) return {};
+  if (!land(x, dim, s.index, src, reduce.how, true)) return {};
+  return reduce.divided(x, x.shape, x.ndim, 1, include_self, [&](const TensorInfo& counts, const TensorInfo& one) {
+    return land(counts, dim, s.index, one, Land::Add, true);
+  });
+}
+
+// Writes x.
+Nothing index_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& source, Reduction reduce,
+                     bool include_self) {
+  Slices s;
+  if (!x.is_float() || is_meta(x, index, source) || (reduce.how == Land::Add && !reduce.mean)) return {};
+  if (!s.read(x, dim, index, source)) return {};
+  if (!include_self && !s.fill(info_of(reduce.neutral(x.dtype)))) return {};
+  if (!s.land(reduce.how)) return {};
+  Py_ssize_t inner = 1;
+  for (int d = dim + 1; d < x.ndim; d++) inner *= x.shape[d];
+  return reduce.divided(x, s.x.shape + dim, 1, inner, include_self, [&](const TensorInfo& counts, const TensorInfo& one) {
+    return land_at({counts}, s.index, {only(0).get()}, 0, {one}, Land::Add);
+  });
 }
 
 Ref one_hot(const TensorInfo& given, Py_ssize_t classes) {
@@ -685,6 +844,12 @@ Ref segment_reduce(const TensorInfo& x, const TensorInfo& lengths, Given<"str"> 
 
 const KernelRows rows{
     long_kernel<index_copy, "index_copy(x, dim, index, source): writes x">(),
+    long_kernel<index_reduce, "index_reduce(x, dim, index, source, reduce, include_self): writes x">(),
+    long_kernel<index_zero, "index_zero(x, index, dims, at): writes x, zero at the places">(),
+    long_kernel<put, "put(x, index, source, accumulate): writes x, seen as one row">(),
+    long_kernel<take_backward, "take_backward(g, index, shape): zeros with g added where take reads">(),
+    long_kernel<scatter_value, "scatter_value(x, dim, index, value): writes x; the value is a number">(),
+    long_kernel<scatter_zero, "scatter_zero(x, dim, index): writes x">(),
     long_kernel<index_fill, "index_fill(x, dim, index, value): writes x; the value is a number">(),
     long_kernel<take, "take(x, index): of x as one row">(),
     long_kernel<masked_scatter, "masked_scatter(x, mask, source): x with the elements of the source where the mask holds">(),
@@ -699,6 +864,8 @@ const KernelRows rows{
     long_kernel<gather_backward, "gather_backward(g, dim, index, shape): zeros with g added where gather reads">(),
     long_kernel<scatter_function<Land::Set>, "scatter_set(x, dim, index, src): writes x; src may be one number">(),
     long_kernel<scatter_function<Land::Add>, "scatter_add(x, dim, index, src): writes x; src may be one number">(),
+    long_kernel<scatter_copy<Land::Set>, "scatter_set_copy(x, dim, index, src): scatter_set of a copy">(),
+    long_kernel<scatter_copy<Land::Add>, "scatter_add_copy(x, dim, index, src): scatter_add of a copy">(),
     long_kernel<scatter_mode, "scatter(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min">(),
     long_kernel<index_select, "index_select(x, dim, index)">(),
     long_kernel<index_add, "index_add(x, dim, index, source, alpha): writes x">(),

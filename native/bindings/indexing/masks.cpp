@@ -67,6 +67,24 @@ Ref nonzero(const TensorInfo& a) {
   return out;
 }
 
+// The first `size` rows of these, and rows of a number where there are fewer.
+Ref nonzero_static(const TensorInfo& a, Py_ssize_t size, Py_ssize_t fill) {
+  if (is_meta(a) || size < 0) return {};
+  const Py_ssize_t shape[] = {size, a.ndim};
+  Ref out = new_ref(DType::I64, 2, shape, DeviceType::Cpu);
+  const Ref found = a.ndim ? nonzero(a) : Ref();
+  const Py_ssize_t many = found ? std::min(as_tensor(found)->size(0), size) : 0;
+  const auto first = [many](const Ref& rows) {
+    Layout l(as_tensor(rows));
+    l.shape[0] = many;
+    return make_view(info_of(rows), l);
+  };
+  int64_t* rows = data_of<int64_t>(out);
+  std::fill(rows + many * a.ndim, rows + size * a.ndim, int64_t{fill});
+  if (many) copy_values(first(out), as_tensor(first(found)));
+  return out;
+}
+
 // One tensor for each dimension; a number counts as a row.
 Tensors nonzero_columns(const TensorInfo& a) {
   if (is_meta(a)) return {};
@@ -174,6 +192,7 @@ Ref masked_select_backward(const TensorInfo& g, const TensorInfo& mask, const Sh
 
 const KernelRows rows{
     long_kernel<nonzero, "nonzero(a): the indices of what is not zero, one a row">(),
+    long_kernel<nonzero_static, "nonzero_static(a, size, fill_value): of so many rows">(),
     long_kernel<nonzero_columns, "nonzero_columns(a): the same, one tensor a dimension">(),
     long_kernel<masked_select, "masked_select(x, mask)">(),
     long_kernel<masked_select_backward, "masked_select_backward(g, mask, shape): zeros with g where the mask holds">(),

@@ -5,9 +5,9 @@
 #include "bindings/kernel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 namespace rushlight {
 namespace {
@@ -55,24 +55,31 @@ template <class T>
 struct Chain {
   Py_ssize_t time, states, pitch;  // pitch: from one step of the input to the next, in elements
   const T* scores;
-  std::vector<Py_ssize_t> classes;  // of the states
-  std::vector<double> skips;  // 0 where a state can be reached past a blank
-  std::vector<double> ways, most;  // three ways into each state
+  Workspace room;  // of all that follows; there may be none
+  double *alpha, *skips;  // skips: 0 where a state can be reached past a blank
+  double *ways, *most;  // three ways into each state
+  double *after, *now, *shares, *sums;
+  Py_ssize_t* classes;  // of the states
 
   Chain(const Batch& b, Py_ssize_t i)
       : time(b.n_steps[i]),
         states(b.states(i)),
         pitch(b.count * b.classes),
-        scores(reinterpret_cast<const T*>(b.scores) + i * b.classes) {
+        scores(reinterpret_cast<const T*>(b.scores) + i * b.classes),
+        room(8.0 * (static_cast<double>(states) * static_cast<double>(time + 9) + static_cast<double>(b.classes))) {
+    double* at = reinterpret_cast<double*>(room.p);
+    if (!at) return;
+    const auto take = [&at](Py_ssize_t n) { return std::exchange(at, at + n); };
+    alpha = take(time * states), skips = take(states), ways = take(3 * states), most = take(states);
+    after = take(states), now = take(states), shares = take(states), sums = take(b.classes);
+    classes = reinterpret_cast<Py_ssize_t*>(take(states));
     const int64_t* labels = b.labels + i * b.longest;
-    classes.assign(static_cast<size_t>(states), b.blank);
-    skips.assign(static_cast<size_t>(states), kNever);
+    std::fill_n(classes, states, b.blank);
+    std::fill_n(skips, states, kNever);
     for (Py_ssize_t s = 1; s < states; s += 2) {
       classes[s] = labels[s / 2];
       if (s > 1 && labels[s / 2] != labels[s / 2 - 1]) skips[s] = 0;
     }
-    ways.resize(static_cast<size_t>(3 * states));
-    most.resize(static_cast<size_t>(states));
   }
   double emitted(Py_ssize_t t, Py_ssize_t s) const { return static_cast<double>(scores[t * pitch + classes[s]]); }
 
@@ -86,11 +93,11 @@ struct Chain {
       most[s] = base;
       ways[s] = a - base, ways[states + s] = b - base, ways[2 * states + s] = c - base;
     }
-    dense_kernels().exp(DType::F64, ways.data(), 3 * states, ways.data());
+    dense_kernels().exp(DType::F64, ways, 3 * states, ways);
     for (Py_ssize_t s = 0; s < states; s++)
       out[s] = most[s] + std::log(ways[s] + ways[states + s] + ways[2 * states + s]) + emitted(t, s);
   }
-  void forwards(double* alpha) {
+  void forwards() {
     for (Py_ssize_t s = 0; time && s < states; s++) alpha[s] = s < 2 ? emitted(0, s) : kNever;
     for (Py_ssize_t t = 1; t < time; t++) {
       const double* before = alpha + (t - 1) * states;
@@ -102,21 +109,20 @@ struct Chain {
   // f(t, beta of that step) from the last step on.
   template <class F>
   void backwards(const F& f) {
-    std::vector<double> after(static_cast<size_t>(states)), now(after);
     for (Py_ssize_t t = time; t-- > 0;) {
       if (t + 1 == time) {
         for (Py_ssize_t s = 0; s < states; s++) now[s] = s + 2 >= states ? emitted(t, s) : kNever;
       } else {
-        step(t, now.data(), [&](Py_ssize_t s, double& a, double& b, double& c) {
+        step(t, now, [&](Py_ssize_t s, double& a, double& b, double& c) {
           a = after[s], b = s + 1 < states ? after[s + 1] : kNever, c = s + 2 < states ? after[s + 2] + skips[s + 2] : kNever;
         });
       }
-      f(t, now.data());
-      after.swap(now);
+      f(t, now);
+      std::swap(after, now);
     }
   }
   // Minus the logarithm of ending in the last label or the blank behind it.
-  double loss(const double* alpha) const {
+  double loss() const {
     if (!time) return states > 1 ? -kNever : 0;
     const double* last = alpha + (time - 1) * states;
     const double a = last[states - 1], b = states > 1 ? last[states - 2] : kNever, top = std::max(a, b);
@@ -125,11 +131,18 @@ struct Chain {
   }
 };
 
-template <class F>
-void each_sample(const Batch& b, const F& f) {
+// Calls f(i, chain) for all samples; false where there was no memory for one.
+template <class T, class F>
+bool each_sample(const Batch& b, const F& f) {
+  std::atomic<bool> failed{false};
   parallel(b.count, 4096 / (b.time * (2 * b.longest + 1) + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    for (ptrdiff_t i = begin; i < end; i++) f(i);
+    for (ptrdiff_t i = begin; i < end; i++) {
+      Chain<T> chain(b, i);
+      if (!chain.room.p) return failed.store(true, std::memory_order_relaxed);
+      f(i, chain);
+    }
   });
+  return !failed.load();
 }
 
 Ref ctc_losses(const TensorInfo& log_probs, const TensorInfo& targets, const TensorInfo& steps, const TensorInfo& lengths,
@@ -138,29 +151,24 @@ Ref ctc_losses(const TensorInfo& log_probs, const TensorInfo& targets, const Ten
   if (!read(log_probs, targets, steps, lengths, blank, b)) return {};
   Ref out = new_ref(b.dtype, 1, &b.count, DeviceType::Cpu);
   char* to = data_of(out);
-  Unlocked unlocked(b.time * b.count * (b.classes + b.longest) * 8 > kReleaseGilBytes, b.log_probs, b.targets, b.steps, b.lengths,
-                    out);
   const auto run = [&]<class T>(T* losses) {
-    each_sample(b, [&](Py_ssize_t i) {
-      Chain<T> chain(b, i);
-      std::vector<double> alpha(static_cast<size_t>(chain.time * chain.states));
-      chain.forwards(alpha.data());
-      const double loss = chain.loss(alpha.data());
+    Unlocked unlocked(b.time * b.count * (b.classes + b.longest) * 8 > kReleaseGilBytes, b.log_probs, b.targets, b.steps, b.lengths,
+                      out);
+    return each_sample<T>(b, [&](Py_ssize_t i, Chain<T>& chain) {
+      chain.forwards();
+      const double loss = chain.loss();
       losses[i] = static_cast<T>(zero_infinity && std::isinf(loss) ? 0 : loss);
     });
   };
-  by_type(b.dtype, run, to);
-  return out;
+  return by_type(b.dtype, run, to) ? std::move(out) : Ref(no_memory());
 }
 
 // The probability of each class less its share of all alignments, times the sample's g.
 template <class T>
-void gradient(const Batch& b, Py_ssize_t i, double g, bool zero_infinity, T* out) {
-  Chain<T> chain(b, i);
-  std::vector<double> alpha(static_cast<size_t>(chain.time * chain.states)), shares(static_cast<size_t>(chain.states));
-  std::vector<double> sums(static_cast<size_t>(b.classes));
-  chain.forwards(alpha.data());
-  const double loss = chain.loss(alpha.data());
+void gradient(const Batch& b, Chain<T>& chain, double g, bool zero_infinity, T* out) {
+  double *const shares = chain.shares, *const sums = chain.sums;
+  chain.forwards();
+  const double loss = chain.loss();
   if (std::isinf(loss)) {
     for (Py_ssize_t t = 0; t < b.time; t++)
       std::fill_n(out + t * chain.pitch, b.classes, t < chain.time && !zero_infinity ? std::numeric_limits<T>::quiet_NaN() : T(0));
@@ -170,12 +178,12 @@ void gradient(const Batch& b, Py_ssize_t i, double g, bool zero_infinity, T* out
   chain.backwards([&](Py_ssize_t t, const double* beta) {
     const T* scores = chain.scores + t * chain.pitch;
     for (Py_ssize_t c = 0; c < b.classes; c++) sums[c] = static_cast<double>(scores[c]);
-    dense_kernels().exp(DType::F64, sums.data(), b.classes, sums.data());
+    dense_kernels().exp(DType::F64, sums, b.classes, sums);
     for (Py_ssize_t s = 0; s < chain.states; s++) {
       const double step = chain.emitted(t, s);
-      shares[s] = step == kNever ? kNever : alpha[t * chain.states + s] + beta[s] - step + loss;
+      shares[s] = step == kNever ? kNever : chain.alpha[t * chain.states + s] + beta[s] - step + loss;
     }
-    dense_kernels().exp(DType::F64, shares.data(), chain.states, shares.data());
+    dense_kernels().exp(DType::F64, shares, chain.states, shares);
     for (Py_ssize_t s = 0; s < chain.states; s++) sums[chain.classes[s]] -= shares[s];
     for (Py_ssize_t c = 0; c < b.classes; c++) out[t * chain.pitch + c] = static_cast<T>(sums[c] * g);
   });
@@ -189,13 +197,14 @@ Ref ctc_backward(const TensorInfo& g, const TensorInfo& log_probs, const TensorI
   Ref gc = contiguous(g.tensor), out = new_ref(b.dtype, 3, log_probs.shape, DeviceType::Cpu);
   const char* given = data_of(gc);
   char* to = data_of(out);
-  Unlocked unlocked(as_tensor(out)->nbytes() + b.time * b.count * b.longest * 8 > kReleaseGilBytes, gc, b.log_probs, b.targets,
-                    b.steps, b.lengths, out);
+  const bool large = as_tensor(out)->nbytes() + b.time * b.count * b.longest * 8 > kReleaseGilBytes;
   const auto run = [&]<class T>(const T* grads, T* made) {
-    each_sample(b, [&](Py_ssize_t i) { gradient(b, i, static_cast<double>(grads[i]), zero_infinity, made + i * b.classes); });
+    Unlocked unlocked(large, gc, b.log_probs, b.targets, b.steps, b.lengths, out);
+    return each_sample<T>(b, [&](Py_ssize_t i, Chain<T>& chain) {
+      gradient(b, chain, static_cast<double>(grads[i]), zero_infinity, made + i * b.classes);
+    });
   };
-  by_type(b.dtype, run, given, to);
-  return out;
+  return by_type(b.dtype, run, given, to) ? std::move(out) : Ref(no_memory());
 }
 
 // Whether the labels and lengths fit log_probs of (time, batch, classes).

@@ -141,6 +141,8 @@ bool fits(const TensorInfo& scale, const TensorInfo& weight, const RowNumbers& i
   return !scale.tensor || (scale.dtype == weight.dtype && scale.ndim == 1 && scale.shape[0] == index.size());
 }
 
+constexpr int kTogether = 64;  // rows of a bag that are added at a time
+
 // The sum (mean) of the rows of each bag, times the scale where there is one.
 Ref embedding_bag(const TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets, const TensorOrNone& scale,
                   bool mean, Py_ssize_t padding) {
@@ -158,24 +160,18 @@ Ref embedding_bag(const TensorInfo& weight, const RowNumbers& index, const RowNu
       parallel(b.many, kGrain / (b.total / (b.many + 1) * b.columns + 1) + 1, [&](ptrdiff_t first, ptrdiff_t last) {
         for (ptrdiff_t bag = first; bag < last; bag++) {
           T* const sums = made + bag * b.columns;
-          const T* rows[4];
-          T scales[4];
+          const void* rows[kTogether];
+          T scales[kTogether];
           int n = 0;
           const auto add = [&] {
-            const T *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
-            if (n == 4 && !f)
-              for (Py_ssize_t j = 0; j < b.columns; j++) sums[j] += (r0[j] + r1[j]) + (r2[j] + r3[j]);
-            else
-              for (int k = 0; k < n; k++)
-                for (Py_ssize_t j = 0; j < b.columns; j++) sums[j] += f ? rows[k][j] * scales[k] : rows[k][j];
-            n = 0;
+            dense_kernels().add_rows(weight.dtype, rows, f ? scales : nullptr, std::exchange(n, 0), b.columns, sums);
           };
           for (Py_ssize_t i = b.begin(bag); i < b.end(bag); i++) {
             const Py_ssize_t k = numbers.at(i);
             if (k < 0 || k == padding) continue;
             rows[n] = table + k * b.stride;
             scales[n++] = f ? f[i] : T(1);
-            if (n == 4) add();
+            if (n == kTogether) add();
           }
           add();
           const T count = static_cast<T>(mean ? b.count(numbers, bag, padding) : 0);

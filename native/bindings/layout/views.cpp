@@ -353,6 +353,31 @@ Ref diagonal_backward(const TensorInfo& g, const Sizes& shape, Py_ssize_t offset
   return scattered(g, shape, [&](Layout& l) { return take_diagonal(l, offset, dim1, dim2); });
 }
 
+// ---- a part replaced
+
+// A copy of x with `src` written where `place` finds the view in it. No kernel where src has another shape or type.
+template <class Place>
+Ref replaced(const TensorInfo& x, const TensorInfo& src, const Place& place) {
+  if (src.dtype != x.dtype || is_meta(x, src)) return {};
+  Ref out = owned(contiguous_copy(x.tensor));
+  Layout l(as_tensor(out));
+  if (!place(l) || src.ndim != l.ndim || !same_sizes(l.ndim, src.shape, l.shape)) return {};
+  copy_values(make_view(info_of(out), l), src.tensor);
+  return out;
+}
+
+Ref select_scatter(const TensorInfo& x, const TensorInfo& src, Dim dim, Py_ssize_t index) {
+  return replaced(x, src, [&](Layout& l) { return selected(l, dim, index); });
+}
+
+Ref slice_scatter(const TensorInfo& x, const TensorInfo& src, Dim dim, Bound start, Bound end, Py_ssize_t step) {
+  return replaced(x, src, [&](Layout& l) { return l.ndim && sliced(l, dim, start, end, step); });
+}
+
+Ref diagonal_scatter(const TensorInfo& x, const TensorInfo& src, Py_ssize_t offset, Py_ssize_t dim1, Py_ssize_t dim2) {
+  return replaced(x, src, [&](Layout& l) { return take_diagonal(l, offset, dim1, dim2); });
+}
+
 // `g`, the gradient of a reduction over `dim` (None or (): all), as a view of the shape that was reduced.
 Ref spread_over(const TensorInfo& g, const Sizes& shape, PyObject* dim, bool keep, Py_ssize_t* reduced) {
   Layout l(shape.at, shape.n);
@@ -409,6 +434,9 @@ const KernelRows rows{
     kernel<select_backward, "select_backward(g, shape, dim, index)">(),
     kernel<slice_backward, "slice_backward(g, shape, dim, start, end, step)">(),
     kernel<diagonal_backward, "diagonal_backward(g, shape, offset, dim1, dim2)">(),
+    long_kernel<select_scatter, "select_scatter(x, src, dim, index)">(),
+    long_kernel<slice_scatter, "slice_scatter(x, src, dim, start, end, step)">(),
+    long_kernel<diagonal_scatter, "diagonal_scatter(x, src, offset, dim1, dim2)">(),
     layout_kernel<spread, "spread(g, shape, dim, keepdim): the gradient of a sum">(),
     kernel<mean_backward, "mean_backward(g, shape, dim, keepdim)">(),
 };

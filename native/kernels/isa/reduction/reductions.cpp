@@ -449,7 +449,53 @@ void cumulate(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdif
 
 }  // namespace
 
+namespace {
+
+// The columns of kVecs registers. Two sums are kept of each, which do not wait for each other.
+template <int kVecs, class V, class T>
+RUSHLIGHT_INLINE void add_columns(const void* const* rows, const T* scales, ptrdiff_t many, ptrdiff_t at, T* sums) {
+  V even[kVecs], odd[kVecs];
+  const auto value = [&](ptrdiff_t i, int v) {
+    const V x = V::load(static_cast<const T*>(rows[i]) + at + v * V::N);
+    return scales ? x * V::all(scales[i]) : x;
+  };
+  for (int v = 0; v < kVecs; v++) even[v] = odd[v] = V::all(T(0));
+  ptrdiff_t i = 0;
+  for (; i + 1 < many; i += 2) {
+    for (ptrdiff_t ahead = i + 8; ahead < i + 10 && ahead < many; ahead++)
+      for (int v = 0; v < kVecs; v++) __builtin_prefetch(static_cast<const T*>(rows[ahead]) + at + v * V::N);
+    for (int v = 0; v < kVecs; v++) even[v] = even[v] + value(i, v), odd[v] = odd[v] + value(i + 1, v);
+  }
+  if (i < many)
+    for (int v = 0; v < kVecs; v++) even[v] = even[v] + value(i, v);
+  for (int v = 0; v < kVecs; v++) (V::load(sums + at + v * V::N) + (even[v] + odd[v])).store(sums + at + v * V::N);
+}
+
+template <class T>
+void add_rows_of(const void* const* rows, const T* scales, ptrdiff_t many, ptrdiff_t n, T* sums) {
+  using V = Vec<T>;
+  ptrdiff_t j = 0;
+  for (; j + 4 * V::N <= n; j += 4 * V::N) add_columns<4, V>(rows, scales, many, j, sums);
+  for (; j + V::N <= n; j += V::N) add_columns<1, V>(rows, scales, many, j, sums);
+  for (; j < n; j++) {
+    T sum = 0;
+    for (ptrdiff_t i = 0; i < many; i++) {
+      const T x = static_cast<const T*>(rows[i])[j];
+      sum += scales ? x * scales[i] : x;
+    }
+    sums[j] += sum;
+  }
+}
+
+void add_rows(DType dtype, const void* const* rows, const void* scales, ptrdiff_t many, ptrdiff_t n, void* sums) {
+  if (dtype == DType::F32) return add_rows_of(rows, static_cast<const float*>(scales), many, n, static_cast<float*>(sums));
+  add_rows_of(rows, static_cast<const double*>(scales), many, n, static_cast<double*>(sums));
+}
+
+}  // namespace
+
 void fill_reductions(DenseKernels& table) {
+  table.add_rows = add_rows;
   table.reducer = reducer;
   table.arg_rows = arg_rows;
   table.variance_rows = variance_rows;

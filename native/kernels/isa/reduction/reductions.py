@@ -20,3 +20,9 @@ def columns(op, a):
 def rows(op, a):
     """The reduction of each row."""
     return columns(op, a.T)
+
+
+def add_rows(rows, scales, sums):
+    """The sums with the rows added, each times its scale."""
+    rows = rows.astype(np.float64)
+    return sums + (rows if scales is None else rows * scales[:, None]).sum(0)

@@ -399,6 +399,7 @@ index_reduce: Op = general(
     "index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, "
     "include_self: bool = True)",
     write=_write_index_reduce,
+    native=_kernels.index_reduce,
     overlap="never late",
     vjp={
         "input, source": lambda g, input, dim, index, source, reduce, include_self, out: (

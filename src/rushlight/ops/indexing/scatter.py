@@ -24,7 +24,7 @@ from ..layout.slices import slice_backward, slice_op
 from ..making.creation import arange, full, ones_like, zeros_like
 from ..reduction.reductions import divisible, products_of_others
 from ..table.arrays import Array, cell, dim_in, scalar_name, unshared
-from ..table.kinds import composite, general, linear, variant
+from ..table.kinds import composite, general, linear, on_copy, variant
 from ..table.signature import Number, Tensor
 
 __all__: list[str] = []
@@ -194,13 +194,7 @@ def _write_scatter(x: Array, dim: int, index: Array, src: Array) -> None:
 
 
 def _write_value(x: Array, dim: int, index: Array, value: complex) -> None:
-    element = cell(value, x.dtype)
-    if _kernels.scatter_set(x, dim, index, element) is NotImplemented:
-        _land(x, _check_picks("scatter", x, dim, index), index, element, _SET)
-
-
-def _write_nothing(x: Array, dim: int, index: Array) -> None:
-    _write_value(x, dim, index, 0)
+    _land(x, _check_picks("scatter", x, dim, index), index, cell(value, x.dtype), _SET)
 
 
 def _write_add(x: Any, dim: int, index: Any, src: Any) -> None:
@@ -228,8 +222,9 @@ def _add_samples(make: Callable[..., Any]) -> Any:
 
 _scatter: Op = linear(
     "_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor)",
-    write=_write_scatter,
-    native=_kernels.scatter_set,
+    on_copy(_write_scatter),
+    write=_kernels.scatter_set,
+    native=_kernels.scatter_set_copy,
     overlap="never late",
     transpose={
         "input": lambda g, dim, index: _scatter_zero(g, dim, index),
@@ -247,6 +242,7 @@ _scatter: Op = linear(
 _scatter_value: Op = general(
     "_scatter_value(input: Tensor, dim: int, index: Tensor, value: Number)",
     write=_write_value,
+    native=_kernels.scatter_value,
     overlap="never late",
     vjp={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
     in_place=True,
@@ -258,7 +254,8 @@ _scatter_value: Op = general(
 )
 _scatter_zero: Op = linear(
     "_scatter_zero(input: Tensor, dim: int, index: Tensor)",
-    write=_write_nothing,
+    write=lambda x, dim, index: _write_value(x, dim, index, 0),
+    native=_kernels.scatter_zero,
     transpose={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
     method=False,
     out=False,
@@ -268,8 +265,9 @@ _scatter_zero: Op = linear(
 )
 scatter_add: Op = linear(
     "scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor)",
-    write=_write_add,
-    native=_kernels.scatter_add,
+    on_copy(_write_add),
+    write=_kernels.scatter_add,
+    native=_kernels.scatter_add_copy,
     overlap="never late",
     transpose={
         "input": lambda g: g,

@@ -216,6 +216,7 @@ def _nonzero_static(a: Array, size: int, fill_value: int) -> Array:
 nonzero_static = constant(
     "nonzero_static(input: Tensor, *, size: int, fill_value: int = -1)",
     _nonzero_static,
+    native=_core.kernels.nonzero_static,
     samples=lambda make: [(make(2, 3, kind="int"), {"size": 4})],
     doc="The indices of the first `size` entries that are not 0, filled up with fill_value.",
 )

@@ -67,26 +67,12 @@ def _add_back(g: Any, index: Any, dims: Any, at: Any, shape: Any) -> Any:
     return out
 
 
-def _set(x: Tensor, index: Tensor, dims: object, at: object, values: Any, accumulate: Any) -> Any:
-    out = x.copy()
-    places = _places(out, index, dims, at)
+def _write(x: Any, index: Any, dims: Any, at: Any, values: Any, accumulate: Any) -> None:
+    places = _places(x, index, dims, at)
     if accumulate:
-        np.add.at(out, places, values)
+        np.add.at(x, places, values)
     else:
-        out[places] = values
-    return out
-
-
-def _put(
-    x: Array, index: Array, dims: tuple[int, ...], at: int, values: Array, accumulate: bool
-) -> Array:
-    out = x.copy()
-    _kernels.index_put(out, index, dims, at, values, accumulate)
-    return out
-
-
-def _zero(x: Array, index: Array, dims: tuple[int, ...], at: int) -> Array:
-    return _put(x, index, dims, at, np.zeros((), x.dtype), False)
+        x[places] = values
 
 
 def _positions(make: Any, *shape: int, below: int) -> Tensor:
@@ -132,7 +118,8 @@ index_backward: Op = linear(
 )
 index_zero: Op = linear(
     "_index_zero(input: Tensor, index: Tensor, dims: Ints, at: int)",
-    _zero,
+    write=lambda x, index, dims, at: _write(x, index, dims, at, np.zeros((), x.dtype), False),
+    native=_kernels.index_zero,
     transpose={"input": lambda g, index, dims, at: index_zero(g, index, dims, at)},
     method=False,
     out=False,
@@ -145,9 +132,8 @@ index_zero: Op = linear(
 _index_put: Op = linear(
     "_index_put(input: Tensor, index: Tensor, dims: Ints, at: int, values: Tensor, "
     "accumulate: bool = False)",
-    _set,
-    native=_put,
-    write=_kernels.index_put,
+    write=_write,
+    native=_kernels.index_put,
     overlap="self never",
     expanded=expanded_warning("index_put_", "indices] = tensor"),
     transpose={

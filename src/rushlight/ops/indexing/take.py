@@ -71,6 +71,7 @@ take: Op = linear(
 _take_backward: Op = linear(
     "_take_backward(input: Tensor, index: Tensor, shape: Any)",
     _take_back,
+    native=_kernels.take_backward,
     transpose={"input": lambda g, index: take(g, index)},
     method=False,
     out=False,
@@ -104,6 +105,7 @@ def _write_put(x: Array, index: Array, source: Array, accumulate: bool) -> None:
 put: Op = linear(
     "put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False)",
     write=_write_put,
+    native=_kernels.put,
     overlap="never late",
     transpose={
         "input": lambda g, index, accumulate: (
@@ -345,6 +347,7 @@ select_scatter: Op = linear(
     lambda a, src, dim, index: _replaced(
         a, src, lambda out: _kernels.select(out, dim, index), "slice"
     ),
+    native=_kernels.select_scatter,
     transpose={
         "input": lambda g, dim, index, src_shape: select_scatter(
             g, zeros_like(select(g, dim, index)), dim, index
@@ -362,6 +365,7 @@ slice_scatter: Op = linear(
     lambda a, src, dim, start, end, step: _replaced(
         a, src, lambda out: _sliced(out, dim, start, end, step), "slice"
     ),
+    native=_kernels.slice_scatter,
     transpose={
         "input": lambda g, dim, start, end, step: slice_scatter(
             g, zeros_like(slice_op(g, dim, start, end, step)), dim, start, end, step
@@ -378,6 +382,7 @@ diagonal_scatter: Op = linear(
     lambda a, src, offset, dim1, dim2: _replaced(
         a, src, lambda out: _kernels.diagonal(out, offset, dim1, dim2), "slice"
     ),
+    native=_kernels.diagonal_scatter,
     transpose={
         "input": lambda g, offset, dim1, dim2: diagonal_scatter(
             g, zeros_like(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2

@@ -165,7 +165,7 @@ strided_view: Op = linear(
         )
     },
     jvp={"input": _strided_tangent},
-    backward=(_scattered, "g input_shape size stride storage_offset layout"),
+    backward=(_kernels.strided_backward, "g input_shape size stride storage_offset layout"),
     node="AsStridedBackward0",
     view=True,
     method=False,
@@ -180,12 +180,13 @@ _strided_backward: Op = linear(
     "_strided_backward(input: Tensor, shape: Any, size: Any, stride: Any, storage_offset: int, "
     "layout: layout | None = None)",
     _scattered,
+    native=_kernels.strided_backward,
     transpose={
         "input": lambda g, size, stride, storage_offset, layout: _strided_gather(
             g, size, stride, storage_offset, layout
         )
     },
-    backward=(_gathered, "g size stride storage_offset layout"),
+    backward=(_kernels.strided_gather, "g size stride storage_offset layout"),
     method=False,
     out=False,
     samples=lambda make: [
@@ -201,12 +202,13 @@ _strided_gather: Op = linear(
     "_strided_gather(input: Tensor, size: Any, stride: Any, storage_offset: int, "
     "layout: layout | None = None)",
     _gathered,
+    native=_kernels.strided_gather,
     transpose={
         "input": lambda g, input_shape, size, stride, storage_offset, layout: _strided_backward(
             g, input_shape, size, stride, storage_offset, layout
         )
     },
-    backward=(_scattered, "g input_shape size stride storage_offset layout"),
+    backward=(_kernels.strided_backward, "g input_shape size stride storage_offset layout"),
     node="AsStridedBackward0",
     method=False,
     out=False,
@@ -239,6 +241,7 @@ _strided_zeroed: Op = linear(
     "_strided_zeroed(input: Tensor, size: Any, stride: Any, storage_offset: int, "
     "layout: layout | None = None)",
     lambda a, size, stride, offset, layout: _with_part(a, 0, size, stride, offset, layout),
+    native=_kernels.strided_zeroed,
     transpose={
         "input": lambda g, size, stride, storage_offset, layout: _strided_zeroed(
             g, size, stride, storage_offset, layout
@@ -254,18 +257,11 @@ _strided_zeroed: Op = linear(
 )
 
 
-def _both_parts(
-    g: Array, size: Lengths, stride: Lengths, offset: int, layout: tuple[int, ...] | None
-) -> tuple[Array, Array]:
-    return _with_part(g, 0, size, stride, offset, layout), _gathered(
-        g, size, stride, offset, layout
-    )
-
-
 _strided_scatter: Op = linear(
     "_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int, "
     "layout: layout | None = None)",
     _with_part,
+    native=_kernels.strided_scatter,
     transpose={
         "input": lambda g, size, stride, storage_offset, layout: _strided_zeroed(
             g, size, stride, storage_offset, layout
@@ -274,7 +270,7 @@ _strided_scatter: Op = linear(
             g, size, stride, storage_offset, layout
         ),
     },
-    backward=(_both_parts, "g size stride storage_offset layout"),
+    backward=(_kernels.strided_scatter_backward, "g size stride storage_offset layout"),
     node="AsStridedScatterBackward0",
     method=False,
     out=False,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import _core
 from ..._base.dtypes import dtype as _DType
 from ..._core import Op, Tensor
 from ..elementwise.arithmetic import no_derivative
@@ -61,10 +62,11 @@ def _copy_of(view: str, name: str = "", signature: str = "", node: str = "", **m
 
 _HIDDEN: dict[str, Any] = {"where": "", "samples": None}
 
-for _view in """alias diagonal select _slice _split split_with_sizes t transpose unbind unfold
+for _view in """diagonal select _slice _split split_with_sizes t transpose unbind unfold
 unsqueeze view_as_real""".split():
     _copy_of(_view)
 
+_copy_of("alias", native=_core.kernels.contiguous_copy)
 _copy_of(
     "permute",
     signature="(input: Tensor, dims: Sizes)",
@@ -96,6 +98,7 @@ _squeezed = [
 detach_copy = general(
     "detach_copy(input: Tensor)",
     lambda a: a.copy(),
+    native=_core.kernels.contiguous_copy,
     vjp={"input": lambda g: no_derivative("detach_copy")(g)},
     node="NotImplemented",
     keeps="rows",

@@ -32,6 +32,7 @@ __all__ = [
     "constant",
     "general",
     "linear",
+    "on_copy",
     "pointwise",
     "variant",
 ]
@@ -225,7 +226,7 @@ def _rules(given: dict[str, Any], signature: str, kind: int) -> dict[str, Rule]:
     return {arg: Rule(rule, sources(read_by(rule), names, name)) for arg, rule in given.items()}
 
 
-def _on_copy(write: Callable[..., Any]) -> Callable[..., Any]:
+def on_copy(write: Callable[..., Any]) -> Callable[..., Any]:
     """The forward of an op that is given by a writing function."""
 
     def forward(x: Array, *args: Array | complex | str) -> Array:
@@ -245,9 +246,9 @@ def _with_kernel(more: Words, forward: Any, native: Any) -> Any:
         write = more.get("write")
         if write is None:
             raise TypeError("an op needs a forward, or write=")
-        forward = _on_copy(write)
+        forward = on_copy(write)
         if native is not None:
-            more["write"], native = native, _on_copy(native)
+            more["write"], native = native, on_copy(native)
     if native is None:
         return forward
     more["reference"] = forward

@@ -209,8 +209,17 @@ def scattered(x: Any, dim: int, index: Any, src: Tensor, mode: int) -> Written:
     return None if done is not NotImplemented else done
 
 
+def _of_copy(write: Any, x: Tensor, *args: Any) -> Tensor:
+    if not movable(x):
+        return NotImplemented
+    out = duplicate(x)
+    return out if write(out, *args) is None else NotImplemented
+
+
 there(kernels.scatter_set)(partial(scattered, mode=_N.SET))
-there(kernels.scatter_add, scatter_ops.scatter_add)(partial(scattered, mode=_N.ADD))
+there(kernels.scatter_add)(partial(scattered, mode=_N.ADD))
+there(kernels.scatter_set_copy)(partial(_of_copy, partial(scattered, mode=_N.SET)))
+there(kernels.scatter_add_copy)(partial(_of_copy, partial(scattered, mode=_N.ADD)))
 
 
 @there(kernels.scatter)
@@ -376,7 +385,7 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
     return index_get(x, index, (dim % x.dim(),), dim % x.dim())
 
 
-@there(kernels.index_add, index_select_ops.index_add, takes="real, index: any")
+@there(kernels.index_add, takes="real, index: any")
 def index_add(x: Any, dim: int, index: Any, source: Tensor, alpha: float) -> Written:
     if index.dtype not in INTEGERS:
         return NotImplemented
@@ -436,13 +445,6 @@ def _index_fill_tensor_(x: Tensor, dim: int, index: Tensor, value: Tensor) -> Wr
     if value.dim():
         return NotImplemented
     return _write_slices(x, dim, index, rows(value, x.dtype))
-
-
-def _of_copy(write: Any, x: Tensor, *args: Any) -> Tensor:
-    if not movable(x):
-        return NotImplemented
-    out = duplicate(x)
-    return out if write(out, *args) is None else NotImplemented
 
 
 there(index_select_ops._index_fill_number)(partial(_of_copy, _index_fill_number_))

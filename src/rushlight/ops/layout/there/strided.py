@@ -57,7 +57,7 @@ def _shares(x: Tensor, place: Any) -> Tensor:
     return rows(rows(x, kind) / index_get(counts, where, (0,), 0), x.dtype)
 
 
-@there(strided._strided_backward)
+@there(strided._strided_backward, _views.strided_backward)
 def _strided_backward(
     g: Tensor, shape: Ints, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
 ) -> Tensor:
@@ -74,7 +74,7 @@ def _strided_backward(
     return found if found is NotImplemented else rows(found, g.dtype)
 
 
-@there(strided._strided_gather)
+@there(strided._strided_gather, _views.strided_gather)
 def _strided_gather(
     g: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
 ) -> Tensor:
@@ -106,10 +106,16 @@ def _with_part(
 there(strided._strided_scatter)(partial(_with_part))
 
 
-@there(strided._strided_zeroed)
+@there(strided._strided_zeroed, _views.strided_zeroed)
 def _strided_zeroed(
     x: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
 ) -> Tensor:
     if not movable(x):
         return NotImplemented
     return _with_part(x, zeros((), x), size, stride, offset, layout)
+
+
+@there(_views.strided_scatter_backward)
+def _strided_scatter_backward(g: Tensor, *place: Any) -> Any:
+    found = _strided_zeroed(g, *place), _strided_gather(g, *place)
+    return NotImplemented if any(f is NotImplemented for f in found) else found
