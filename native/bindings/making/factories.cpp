@@ -255,7 +255,8 @@ Nothing fill(const TensorInfo& a, Any value) {
   if (!is_tensor(value.object)) {
     Number number;
     DType dtype = a.dtype;
-    const bool fits = number.read(value, dtype) || (PyFloat_CheckExact(value.object) && is_real(dtype) && !std::isfinite(number.real));
+    const bool fits = number.read(value, dtype) ||
+                      (PyFloat_CheckExact(value.object) && is_real(dtype) && !std::isfinite(number.real));
     return fits ? set_shown(a, number.type, &number.real), none() : Nothing();
   }
   TensorInfo given;

@@ -556,7 +556,8 @@ Ref hash_tensor(const TensorInfo& a, Dims dims, bool keepdim, Py_ssize_t mode) {
       uint64_t found = 0;
       for (Py_ssize_t i = 0; i < length; i += kPiece) {
         const Py_ssize_t count = std::min(length - i, kPiece);
-        kernels().convert_adjacent(a.dtype, row + i * item_size(a.dtype), a.is_float_or_half() ? DType::F64 : DType::I64, bits, count);
+        kernels().convert_adjacent(a.dtype, row + i * item_size(a.dtype), a.is_float_or_half() ? DType::F64 : DType::I64, bits,
+                                   count);
         found = std::accumulate(bits, bits + count, found, std::bit_xor<>());
       }
       reinterpret_cast<uint64_t*>(out)[r] = found;

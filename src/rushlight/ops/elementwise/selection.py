@@ -423,6 +423,7 @@ def _fill_op(name: str, node: str, *, number: bool) -> Op:
         vjp=vjp,
         jvp={} if number else {"value": _put_over},
         write=_core.kernels.fill,
+        keeps="strides: input",
         overlap="self" if number else "arguments",
         node=node,
         stored="all",

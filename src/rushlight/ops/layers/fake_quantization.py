@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._base.dtypes import float32
 from ..._base.errors import not_implemented_for
+from ..._core import Op
 from ..._devices import of
 from ..elementwise.selection import where
 from ..table.arrays import dim_in, elements
@@ -42,7 +43,15 @@ def _inside(x: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -
     return (levels >= low) & (levels <= high)
 
 
-_mask = constant(
+def _straight_through(input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Any:
+    """Quantized, with a difference of 0 that has the gradient."""
+    through = _mask(input, scale, zero_point, low, high)
+    return _quantized(input.detach(), scale, zero_point, low, high) + where(
+        through, input - input.detach(), 0
+    )
+
+
+_mask: Op = constant(
     "_fake_quantize_mask(input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int)",
     is_=_inside,
     method=False,
@@ -55,6 +64,7 @@ def _fake_quantize(name: str, node: str) -> Any:
     return general(
         f"_{name}(input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int)",
         is_=_quantized,
+        batch=_straight_through,
         vjp={
             "input": lambda g, input, scale, zero_point, low, high: (
                 g * _mask(input, scale, zero_point, low, high)
