@@ -289,6 +289,13 @@ Ref zeroed(const TensorInfo& a) {
   return made;
 }
 
+// Real numbers; the op is defined for complex ones.
+Ref isreal(const TensorInfo& a) {
+  const uint8_t truth = 1;
+  if (!can_set(a) || is_complex(a.dtype)) return {};
+  return like(a.tensor, DType::Bool, DType::Bool, &truth);
+}
+
 Nothing default_is_cpu(bool truth) {
   on_cpu = truth;
   return none();
@@ -314,6 +321,7 @@ const KernelRows rows{
     layout_kernel<filled_like, "filled_like(a, value)">(),
     layout_kernel<zero, "zero(a): writes a">(),
     layout_kernel<zeroed, "zeroed(a)">(),
+    layout_kernel<isreal, "isreal(a)">(),
     layout_kernel<default_is_cpu, "default_is_cpu(truth): whether this thread makes tensors on the CPU">(),
 };
 

@@ -569,8 +569,8 @@ Ref hash_tensor(const TensorInfo& a, Dims dims, bool keepdim, Py_ssize_t mode) {
 // g times the product of the other elements, of n elements `step` apart, and so for the elements beside them: of those before and
 // those after. Where all products are 0 no element is infinite, and what follows a product of 0 gets 0.
 constexpr int kBeside = 16;
-template <class T>
-void others_of(const T* in, Py_ssize_t n, Py_ssize_t step, Py_ssize_t beside, bool zero, const T* g, T* out) {
+template <class T, class Count>
+void others_of(const T* in, Py_ssize_t n, Py_ssize_t step, Count beside, bool zero, const T* g, T* out) {
   T product[kBeside];
   const auto ended = [&] { return zero && std::all_of(product, product + beside, [](T p) { return p == 0; }); };
   std::fill_n(product, kBeside, T(1));
@@ -608,7 +608,8 @@ void prod_backward_of(const T* in, Py_ssize_t n, Py_ssize_t inner, const T* g, c
       all &= divisible[j];
       zero &= total[first + j] == 0;
     }
-    if (!all) others_of(in + first, n, inner, beside, zero, g + first, out + first);
+    if (!all && inner == 1) others_of(in, n, 1, std::integral_constant<Py_ssize_t, 1>(), zero, g, out);
+    else if (!all) others_of(in + first, n, inner, beside, zero, g + first, out + first);
     if (zero) continue;
     for (Py_ssize_t i = 0; i < n; i++)
       for (Py_ssize_t j = 0; j < beside; j++) {

@@ -131,6 +131,7 @@ isneginf = pointwise(
 )
 isreal = constant(
     "isreal(input: Tensor)",
+    native=_core.kernels.isreal,
     is_=lambda input: input.imag == 0 if input.dtype.is_complex else ones_like(input, dtype=_bool),
     out=False,
     samples=one,
