@@ -151,12 +151,9 @@ void row(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride,
       store(to + i * static_cast<ptrdiff_t>(sizeof(To)), convert<To>(load<From>(from + i * static_cast<ptrdiff_t>(sizeof(From)))));
     return;
   }
-  if constexpr (std::is_same_v<To, From>) {
+  if constexpr (std::is_same_v<To, From> && std::is_integral_v<To>) {
     constexpr ptrdiff_t kItem = sizeof(To);
-    if (to_stride == kItem && from_stride == -kItem) {  // turned around
-      for (ptrdiff_t i = 0; i < n; ++i) store(to + i * kItem, load<To>(from - i * kItem));
-      return;
-    }
+    if (to_stride == kItem && from_stride == -kItem) return kernels().turn(kItem, from - (n - 1) * kItem, to, n);
   }
   for (ptrdiff_t i = 0; i < n; ++i) store(to + i * to_stride, convert<To>(load<From>(from + i * from_stride)));
 }

@@ -116,6 +116,8 @@ struct Kernels {
   // run_program from plain pointers.
   Traversal (*run_view)(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                         const ptrdiff_t* shape);
+  // n adjacent elements of 1, 2, 4 or 8 bytes, from the last to the first.
+  void (*turn)(ptrdiff_t item, const char* in, char* out, ptrdiff_t n);
 };
 
 const Kernels& kernels();

@@ -15,16 +15,15 @@ bool is_real(DType t) { return t == DType::F32 || t == DType::F64; }
 bool fits(double x, DType t) { return t == DType::F64 || std::fabs(x) <= FLT_MAX; }
 
 // Sets every element that the layout shows to one of another type.
-void set_all(const Ref& made, const Layout& l, DType type, const void* value) {
+void set_all(const TensorInfo& t, const Layout& l, DType type, const void* value) {
   const Py_ssize_t none[kMaxDims] = {};
-  const TensorInfo t = info_of(made);
   Unlocked unlocked(t.size() * item_size(t.dtype) > kReleaseGilBytes, t);
   copy_strided(t.dtype, t.data, l.strides, type, static_cast<const char*>(value), none, l.ndim, l.shape);
 }
 
 Ref filled(DType dtype, const Layout& l, DType type, const void* value) {
   Ref made = new_ref(dtype, l.ndim, l.shape, DeviceType::Cpu);
-  set_all(made, Layout(as_tensor(made)), type, value);
+  set_all(info_of(made), Layout(as_tensor(made)), type, value);
   return made;
 }
 
@@ -74,7 +73,7 @@ Ref new_constant(Making& call) {
 
 Ref like(const Tensor* model, DType dtype, DType type, const void* value) {
   Ref made = owned(new_like(model, dtype));
-  set_all(made, Layout(as_tensor(made)), type, value);
+  set_all(info_of(made), Layout(as_tensor(made)), type, value);
   return made;
 }
 
@@ -115,7 +114,7 @@ Ref eye(Making& call) {
   Layout diagonal;
   diagonal.add(std::min(n, m), as_tensor(made)->stride(0) + as_tensor(made)->stride(1));
   const uint8_t one = 1;
-  set_all(made, diagonal, DType::Bool, &one);
+  set_all(info_of(made), diagonal, DType::Bool, &one);
   return made;
 }
 
@@ -237,6 +236,66 @@ Ref triangle_indices(Making& call) {
   return made;
 }
 
+// Whether there is a loop that sets elements of the tensor.
+bool can_set(const TensorInfo& a) {
+  return !is_accelerated(a) && !is_meta(a) && !stored_only(a.dtype) && a.tensor->is_aligned() && a.tensor->is_writeable();
+}
+
+// Writes a: an element of memory that is shown more than once is set once.
+void set_shown(const TensorInfo& a, DType type, const void* value) {
+  Layout l(a.tensor);
+  for (int i = 0; i < l.ndim; ++i)
+    if (!l.strides[i]) l.shape[i] = std::min<Py_ssize_t>(l.shape[i], 1);
+  set_all(a, l, type, value);
+}
+
+// Writes a. The value is a number or a tensor without dimensions.
+Nothing fill(const TensorInfo& a, Any value) {
+  if (!can_set(a)) return {};
+  if (!is_tensor(value.object)) {
+    Number number;
+    DType dtype = a.dtype;
+    const bool fits = number.read(value, dtype) ||
+                      (PyFloat_CheckExact(value.object) && is_real(dtype) && !std::isfinite(number.real));
+    return fits ? set_shown(a, number.type, &number.real), none() : Nothing();
+  }
+  TensorInfo given;
+  if (!read_tensor(value, given) || given.ndim || device_of(given) != DeviceType::Cpu || stored_only(given.dtype)) return {};
+  if (is_complex(given.dtype) && !is_complex(a.dtype)) return {};
+  const Ref one = contiguous_as(given.tensor, a.dtype);
+  char element[16];  // of its own: the value may be one of a's elements
+  std::memcpy(element, data_of(one), static_cast<size_t>(item_size(a.dtype)));
+  set_shown(a, a.dtype, element);
+  return none();
+}
+
+Ref filled_like(const TensorInfo& a, Any value) {
+  if (!can_set(a)) return {};
+  Ref made = owned(new_like(a.tensor, a.dtype));
+  return fill(info_of(made), value) ? std::move(made) : Ref();
+}
+
+Nothing zero(const TensorInfo& a) {
+  const uint8_t value = 0;
+  if (!can_set(a)) return {};
+  set_shown(a, DType::Bool, &value);
+  return none();
+}
+
+Ref zeroed(const TensorInfo& a) {
+  if (!can_set(a)) return {};
+  Ref made = owned(new_like(a.tensor, a.dtype));
+  zero(info_of(made));
+  return made;
+}
+
+// Real numbers; the op is defined for complex ones.
+Ref isreal(const TensorInfo& a) {
+  const uint8_t truth = 1;
+  if (!can_set(a) || is_complex(a.dtype)) return {};
+  return like(a.tensor, DType::Bool, DType::Bool, &truth);
+}
+
 Nothing default_is_cpu(bool truth) {
   on_cpu = truth;
   return none();
@@ -258,6 +317,11 @@ const KernelRows rows{
     factory<logspace>("logspace(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<false>>("tril_indices(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<true>>("triu_indices(*args: Any, **how: Any) -> Tensor"),
+    layout_kernel<fill, "fill(a, value): writes a">(),
+    layout_kernel<filled_like, "filled_like(a, value)">(),
+    layout_kernel<zero, "zero(a): writes a">(),
+    layout_kernel<zeroed, "zeroed(a)">(),
+    layout_kernel<isreal, "isreal(a)">(),
     layout_kernel<default_is_cpu, "default_is_cpu(truth): whether this thread makes tensors on the CPU">(),
 };
 

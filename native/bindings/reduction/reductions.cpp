@@ -7,6 +7,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <numeric>
 
 namespace rushlight {
 namespace {
@@ -338,7 +340,9 @@ Ref reduction(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */
   const bool all = !dims.mask && op != Reduce::Any && op != Reduce::All;  // dim=() means every dimension
   const uint64_t mask = all ? all_dims(a.ndim) : dims.mask;
   if (op == Reduce::Sum && (a.dtype == DType::C64 || a.dtype == DType::C128)) return sum_of_parts(a, mask, keepdim);
-  return as_given(reduce(op, a, mask, keepdim), a);
+  Ref result = as_given(reduce(op, a, mask, keepdim), a);
+  if (result && (op == Reduce::Any || op == Reduce::All) && a.dtype == DType::U8) return converted(result, DType::U8);
+  return result;
 }
 
 // A reduction of halves: of their values as float, and its result rounded once.
@@ -497,6 +501,21 @@ Ref var(const TensorInfo& a, Dims dims, double correction, bool keepdim) {
   return over_rows(a, dims.mask, keepdim, a.dtype, run);
 }
 
+// The variance, or its root.
+template <bool kRoot>
+Ref variance(const TensorInfo& a, Dims dims, double correction, bool keepdim) {
+  Ref result = var(a, dims, correction, keepdim);
+  if (kRoot) each_value(result, [](auto x) { return std::sqrt(x); });
+  return result;
+}
+
+// And the mean.
+template <bool kRoot>
+Pair variance_mean(const TensorInfo& a, Dims dims, double correction, bool keepdim) {
+  const Ref result = HalvesToo<variance<kRoot>>::call(a, dims, correction, keepdim);
+  return result ? tuple_of(result, mean(a, dims, keepdim, {})) : Ref();
+}
+
 template <bool Largest>
 Ref argument(const TensorInfo& a, DimOrNone dims, bool keepdim) {
   const char* name = Largest ? "argmax" : "argmin";
@@ -511,6 +530,114 @@ Ref argument(const TensorInfo& a, DimOrNone dims, bool keepdim) {
     kernel(row, rows, stride, length, reinterpret_cast<int64_t*>(out));
   };
   return over_rows(a, dims.mask, keepdim, DType::I64, run);
+}
+
+template <bool Largest>
+Ref place(const TensorInfo& a, DimOrNone dims, bool keepdim) {
+  return a.dtype == DType::Bool ? Ref() : HalvesToo<argument<Largest>>::call(a, dims, keepdim);
+}
+
+// The extremes along a dimension, and where they stand.
+template <bool Largest>
+Pair extreme_and_place(const TensorInfo& a, DimOrNone dim, bool keepdim) {
+  if (!dim.given || !a.size()) return {};
+  const Ref at = HalvesToo<argument<Largest>>::call(a, dim, keepdim);
+  return at ? tuple_of(reduction<Largest ? Reduce::Max : Reduce::Min>(a, dim, keepdim, {}), at) : Ref();
+}
+
+// The exclusive or of all elements' 64 bits: of the double, or of the integer, that has the value.
+Ref hash_tensor(const TensorInfo& a, Dims dims, bool keepdim, Py_ssize_t mode) {
+  if (is_accelerated(a) || is_meta(a) || mode != 0 || !a.size() || is_complex(a.dtype) || stored_only(a.dtype)) return {};
+  const auto run = [&a](const char* row, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
+    constexpr Py_ssize_t kPiece = 1024;
+    alignas(64) uint64_t bits[kPiece];
+    for (Py_ssize_t r = 0; r < rows; r++, row += stride) {
+      uint64_t found = 0;
+      for (Py_ssize_t i = 0; i < length; i += kPiece) {
+        const Py_ssize_t count = std::min(length - i, kPiece);
+        kernels().convert_adjacent(a.dtype, row + i * item_size(a.dtype), a.is_float_or_half() ? DType::F64 : DType::I64, bits,
+                                   count);
+        found = std::accumulate(bits, bits + count, found, std::bit_xor<>());
+      }
+      reinterpret_cast<uint64_t*>(out)[r] = found;
+    }
+  };
+  return over_rows(a, dims.mask ? dims.mask : all_dims(a.ndim), keepdim, DType::U64, run);
+}
+
+// g times the product of the other elements, of n elements `step` apart, and so for the elements beside them: of those before and
+// those after. Where all products are 0 no element is infinite, and what follows a product of 0 gets 0.
+constexpr int kBeside = 16;
+template <class T, class Count>
+void others_of(const T* in, Py_ssize_t n, Py_ssize_t step, Count beside, bool zero, const T* g, T* out) {
+  T product[kBeside];
+  const auto ended = [&] { return zero && std::all_of(product, product + beside, [](T p) { return p == 0; }); };
+  std::fill_n(product, kBeside, T(1));
+  Py_ssize_t reached = 0, i = n;
+  for (; reached < n && !ended(); reached++)
+    for (Py_ssize_t j = 0; j < beside; j++) {
+      out[reached * step + j] = product[j];
+      product[j] *= in[reached * step + j];
+    }
+  std::fill_n(product, kBeside, T(1));
+  for (; i > reached && !ended(); i--)
+    for (Py_ssize_t j = 0; j < beside; j++) {
+      out[(i - 1) * step + j] = g[j] * 0;
+      product[j] *= in[(i - 1) * step + j];
+    }
+  for (; i > 0 && i <= reached && !ended(); i--)
+    for (Py_ssize_t j = 0; j < beside; j++) {
+      T& made = out[(i - 1) * step + j];
+      made = g[j] * (made * product[j]);
+      product[j] *= in[(i - 1) * step + j];
+    }
+  while (i-- > 0)
+    for (Py_ssize_t j = 0; j < beside; j++) out[i * step + j] = g[j] * 0;
+}
+
+// The gradient of n x inner elements: each is divided out of its product, where that is right.
+template <class T>
+void prod_backward_of(const T* in, Py_ssize_t n, Py_ssize_t inner, const T* g, const T* total, T* out) {
+  for (Py_ssize_t first = 0; first < inner; first += kBeside) {
+    const Py_ssize_t beside = std::min<Py_ssize_t>(kBeside, inner - first);
+    bool divisible[kBeside], all = true, zero = true;
+    for (Py_ssize_t j = 0; j < beside; j++) {
+      divisible[j] = total[first + j] != 0;
+      for (Py_ssize_t i = 0; i < n && !std::isfinite(total[first + j]); i++) divisible[j] &= !std::isinf(in[i * inner + first + j]);
+      all &= divisible[j];
+      zero &= total[first + j] == 0;
+    }
+    if (!all && inner == 1) others_of(in, n, 1, std::integral_constant<Py_ssize_t, 1>(), zero, g, out);
+    else if (!all) others_of(in + first, n, inner, beside, zero, g + first, out + first);
+    if (zero) continue;
+    for (Py_ssize_t i = 0; i < n; i++)
+      for (Py_ssize_t j = 0; j < beside; j++) {
+        const Py_ssize_t at = i * inner + first + j;
+        if (divisible[j]) out[at] = g[first + j] * (total[first + j] / in[at]);
+      }
+  }
+}
+
+Ref prod_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& total, DimOrNone dim, bool /* keepdim */) {
+  if (!a.is_float() || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total)) return {};
+  Py_ssize_t outer = 1, inner = 1;
+  const Py_ssize_t n = reduced_count(a, dim.mask);
+  const int at = dim.given && a.ndim ? __builtin_ctzll(dim.mask) : 0;
+  for (int i = 0; dim.given && i < a.ndim; i++) (i < at ? outer : inner) *= i == at ? 1 : a.shape[i];
+  if (g.size() != outer * inner || total.size() != outer * inner) return {};
+  const Ref in = contiguous(a.tensor), slopes = contiguous(g.tensor), totals = contiguous(total.tensor);
+  Ref result = new_ref(a.dtype, a.ndim, a.shape, DeviceType::Cpu);
+  const auto run = [&]<class T>(const T* x, const T* slope, const T* product, T* out) {
+    parallel(outer, kChunk / (n * inner + 1) + 1, [=](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t o = begin; o < end; o++)
+        prod_backward_of(x + o * n * inner, n, inner, slope + o * inner, product + o * inner, out + o * n * inner);
+    });
+  };
+  const char *x = data_of(in), *slope = data_of(slopes), *product = data_of(totals);
+  char* out = data_of(result);
+  Unlocked unlocked(a.size() * item_size(a.dtype) > kReleaseGilBytes, in, slopes, totals, result);
+  by_type(a.dtype, run, x, slope, product, out);
+  return result;
 }
 
 // The log of the sum of exponentials.
@@ -561,8 +688,15 @@ const KernelRows rows{
     long_kernel<norm2, "norm2(a, dims=None, keepdim=False, dtype=None): the Euclidean norm">(),
     layout_kernel<vector_norm, "vector_norm(a, ord, dims, keepdim, dtype=None)">(),
     long_kernel<HalvesToo<var>::call, "var(a, dims=None, correction=1, keepdim=False)">(),
-    long_kernel<HalvesToo<argument<true>>::call, "argmax(a, dim=None, keepdim=False): the first index; a NaN wins">(),
-    long_kernel<HalvesToo<argument<false>>::call, "argmin(a, dim=None, keepdim=False): the first index; a NaN wins">(),
+    long_kernel<HalvesToo<variance<true>>::call, "std(a, dims=None, correction=1, keepdim=False)">(),
+    long_kernel<variance_mean<false>, "var_mean(a, dims=None, correction=1, keepdim=False)">(),
+    long_kernel<variance_mean<true>, "std_mean(a, dims=None, correction=1, keepdim=False)">(),
+    layout_kernel<hash_tensor, "hash_tensor(a, dims, keepdim, mode)">(),
+    long_kernel<prod_backward, "prod_backward(a, g, total, dim, keepdim)">(),
+    long_kernel<extreme_and_place<true>, "max_dim(a, dim, keepdim=False): (values, indices)">(),
+    long_kernel<extreme_and_place<false>, "min_dim(a, dim, keepdim=False): (values, indices)">(),
+    long_kernel<place<true>, "argmax(a, dim=None, keepdim=False): the first index; a NaN wins">(),
+    long_kernel<place<false>, "argmin(a, dim=None, keepdim=False): the first index; a NaN wins">(),
     long_kernel<logsumexp, "logsumexp(a, dims=None, keepdim=False, dtype=None)">(),
     long_kernel<sum_to, "sum_to(a, shape): undoes broadcasting from shape to a.shape by summing">(),
 };

@@ -344,7 +344,7 @@ def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether +inf."""
 
-def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part is 0."""
 
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:

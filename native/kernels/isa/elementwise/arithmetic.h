@@ -115,6 +115,19 @@ FUNCTION T floor_quotient(T a, T b) {
   const T quotient = a / b;
   return (a % b != 0) & ((a < 0) != (b < 0)) ? quotient - 1 : quotient;
 }
+FUNCTION u64 common_divisor(T a, T b) {
+  u64 x = (u64)magnitude(a), y = (u64)magnitude(b);
+  while (y != 0) {
+    const u64 rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return x;
+}
+FUNCTION T common_multiple(T a, T b) {
+  const u64 divisor = common_divisor(a, b);
+  return divisor == 0 ? 0 : (T)((u64)magnitude(a) / divisor * (u64)magnitude(b));
+}
 #endif
 
 // A row of ops.def in a text for one T: nothing where the row is of other types.

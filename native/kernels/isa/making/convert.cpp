@@ -222,4 +222,19 @@ bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t
   return true;
 }
 
+template <class T>
+static void turn_of(const char* __restrict in, char* __restrict out, ptrdiff_t n) {
+  constexpr ptrdiff_t kItem = sizeof(T);
+  for (ptrdiff_t i = 0; i < n; ++i) __builtin_memcpy(out + i * kItem, in + (n - 1 - i) * kItem, sizeof(T));
+}
+
+void turn(ptrdiff_t item, const char* in, char* out, ptrdiff_t n) {
+  switch (item) {
+    case 1: return turn_of<uint8_t>(in, out, n);
+    case 2: return turn_of<uint16_t>(in, out, n);
+    case 4: return turn_of<uint32_t>(in, out, n);
+    default: return turn_of<uint64_t>(in, out, n);
+  }
+}
+
 }  // namespace rushlight::RUSHLIGHT_ISA

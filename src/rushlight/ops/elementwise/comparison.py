@@ -12,6 +12,7 @@ from ..._core import Op
 from ..._devices import of
 from ..._levels.opaque_array import FLOW
 from ..._levels.running import answered
+from ..making.creation import ones_like
 from ..table.arrays import Array, as_type, elements
 from ..table.kinds import composite, constant, pointwise, variant
 from ..table.reference import alias, is_float
@@ -128,13 +129,14 @@ isneginf = pointwise(
     samples=one,
     doc="Whether -inf.",
 )
-isreal = pointwise(
+isreal = constant(
     "isreal(input: Tensor)",
-    dtype="bool",
-    reference=np.isreal,
-    in_place=False,
+    native=_core.kernels.isreal,
+    is_=lambda input: input.imag == 0 if input.dtype.is_complex else ones_like(input, dtype=_bool),
+    out=False,
     samples=one,
     stored="all",
+    batch="trailing",
     doc="Whether the imaginary part is 0.",
 )
 signbit = pointwise(

@@ -19,7 +19,7 @@ from ..table.kinds import composite, general, linear, pointwise
 from ..table.reference import add_method, alias
 from ..table.signature import Tensor
 from ..table.statement import LAZY
-from .elementary import abs, sgn
+from .elementary import abs, hypot
 from .selection import where
 
 _PAIRS = {
@@ -281,12 +281,17 @@ def _polar(size: Tensor, angle: Tensor) -> Tensor:
     return complex(size * angle.cos(), size * angle.sin())
 
 
+def _polar_abs(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    size = hypot(a, b)
+    return (real(g) * a + imag(g) * b) / where(size == 0, 1, size)
+
+
 polar = general(
     "polar(abs: Tensor, angle: Tensor)",
     is_=_polar,
     vjp={
-        "abs": lambda g, out: real(g * conj(sgn(out))),
-        "angle": lambda g, out: real(g * conj(out * 1j)),
+        "abs": lambda g, out: _polar_abs(g, real(out), imag(out)),
+        "angle": lambda g, out: imag(g) * real(out) - real(g) * imag(out),
     },
     method=False,
     out=_COMPLEX_OUT,

@@ -647,6 +647,7 @@ def _frexp(a: Array) -> Any:
 frexp: Op = general(
     "frexp(input: Tensor)",
     _frexp,
+    native=_core.kernels.frexp,
     vjp={"input": lambda g, out1: g * exp2(-out1)},
     outputs=named("frexp", "mantissa", "exponent"),
     out="torch.frexp() expects mantissa to have dtype {want.c_name} but got {got.c_name} | "

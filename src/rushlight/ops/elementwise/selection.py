@@ -408,21 +408,6 @@ def _filled(input: Tensor, value: Array | complex) -> Array:
     return _spread(_cell(value, input.dtype), input)
 
 
-def _write_number(a: Array, value: Any) -> Any:
-    # The everyday case; what may not fit the type is looked at by `_filled`.
-    wide = a.dtype.kind == "f" and a.dtype.itemsize > 2
-    if wide and type(value) in (float, int) and -1e38 < value < 1e38 and not _seen_often(a):
-        a.fill(value)
-        return None
-    return NotImplemented
-
-
-def _seen_often(a: Array) -> bool:
-    """Whether a large array shows the same elements again and again, so that they are written once
-    for all."""
-    return a.size > 1 << 20 and 0 in a.strides
-
-
 def _put_over(t: Tensor, out: Tensor) -> Tensor:
     return t.to(out.dtype).expand(out.shape)
 
@@ -434,9 +419,11 @@ def _fill_op(name: str, node: str, *, number: bool) -> Op:
     return general(
         f"{name}(input: Tensor, value: {'Number' if number else 'Tensor'})",
         _filled,
+        native=_core.kernels.filled_like,
         vjp=vjp,
         jvp={} if number else {"value": _put_over},
-        write=_write_number if number else None,
+        write=_core.kernels.fill,
+        keeps="strides: input",
         overlap="self" if number else "arguments",
         node=node,
         stored="all",
@@ -457,8 +444,9 @@ variant(_overwrite, "value", "scalar", _fill_op("_overwrite_number", "FillBackwa
 _zeroed = general(
     "_zeroed(input: Tensor)",
     lambda a: _spread(bytes(16), a),
+    native=_core.kernels.zeroed,
     vjp={"input": lambda g: zeros_like(g)},
-    write=lambda a: NotImplemented if a.dtype.kind == "V" or _seen_often(a) else a.fill(0),
+    write=_core.kernels.zero,
     overlap="self",
     node="ZeroBackward0",
     method=False,

@@ -16,12 +16,12 @@ from ... import _core
 from ..._base.dtypes import promote_types
 from ..._base.errors import not_implemented_for
 from ..._core import Op, Reduction
-from ..table.arrays import Array, listed, refuse, rounded, scalar_name, widened
+from ..table.arrays import Array, anywhere, listed, refuse, rounded, scalar_name, widened
 from ..table.kinds import composite, general, linear
 from ..table.reference import wide
 from ..table.signature import Flag, Tensor
 from .activation import logsigmoid
-from .loss import REDUCTIONS, reduce_array, reduce_loss, reduction_asked, share_of
+from .loss import REDUCTIONS, reduce_loss, reduction_asked, share_of
 from .softmax import log_softmax
 
 _kernels = _core.kernels
@@ -321,31 +321,33 @@ def cross_entropy(
 # ---- two classes
 
 
-def _check_probabilities(a: Array, name: str) -> None:
-    if a.size and not (a.min() >= 0 and a.max() <= 1):
+def _check_probabilities(x: Tensor, name: str) -> None:
+    if not x.numel():
+        return
+    low, high = x.aminmax()
+    if anywhere(~((low >= 0) & (high <= 1))):
+        found = "" if low._wrapped else f"They run from {low.item():g} to {high.item():g}. "
         raise RuntimeError(
-            f"all elements of {name} should be between 0 and 1\nThey run from {a.min():g} to "
-            f"{a.max():g}."
-            + (" For logits use binary_cross_entropy_with_logits." if name == "input" else "")
+            f"all elements of {name} should be between 0 and 1\n{found}"
+            + ("For logits use binary_cross_entropy_with_logits." if name == "input" else "")
         )
 
 
-def _bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
+def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     for other in (target, weight):
-        if other is not None and other.dtype != input.dtype:
+        if other is not None and other.dtype is not input.dtype:
             raise RuntimeError(
-                f"Found dtype {scalar_name(other)} but expected {scalar_name(input)}"
+                f"Found dtype {other.dtype.scalar_name} but expected {input.dtype.scalar_name}"
             )
-    refuse("binary_cross_entropy", input, "biuc")
-    x, t = widened(input), widened(target)
+    if not input.dtype.is_floating_point:
+        not_implemented_for("binary_cross_entropy", input.dtype.scalar_name)
+    x, t = wide(input), wide(target)
     _check_probabilities(x, "input")
     _check_probabilities(t, "target")
-    floor = x.dtype.type(-100)
-    with np.errstate(divide="ignore"):
-        loss = (t - 1) * np.maximum(np.log1p(-x), floor) - t * np.maximum(np.log(x), floor)
+    loss = (t - 1) * (-x).log1p().clamp_min(-100.0) - t * x.log().clamp_min(-100.0)
     if weight is not None:
-        loss = loss * widened(weight)
-    return reduce_array(loss, reduction, input.dtype)
+        loss = loss * wide(weight)
+    return reduce_loss(loss, reduction).to(input.dtype)
 
 
 def _weighted(g: Tensor, weight: Tensor | None, reduction: str, n: int) -> Tensor:
@@ -356,7 +358,7 @@ def _weighted(g: Tensor, weight: Tensor | None, reduction: str, n: int) -> Tenso
 _binary_cross_entropy = general(
     "_binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, "
     "reduction: str = 'mean')",
-    _bce,
+    is_=_bce,
     vjp={
         "input": lambda g, input, target, weight, reduction: (
             _weighted(g, weight, reduction, input.numel())

@@ -10,43 +10,50 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.dtypes import float32
+from ..._base.errors import not_implemented_for
+from ..._core import Op
 from ..._devices import of
-from ..table.arrays import Array, dim_in, elements, rounded, scalar_name, widened
+from ..elementwise.selection import where
+from ..table.arrays import dim_in, elements
 from ..table.kinds import composite, constant, general
+from ..table.reference import wide
 from ..table.signature import Tensor
 
 _SMALLEST = 6.1e-5  # no scale is smaller
 
 
-def _levels(a: Array, scale: Array, zero_point: Array) -> Array:
+def _levels(x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
     """The integer that stands for each number, whatever the range."""
-    with np.errstate(all="ignore"):
-        inverse = np.float32(1) / scale.astype(np.float32)
-        return np.rint(widened(a) * inverse + np.float32(0)) + zero_point
+    return (wide(x) * scale.to(float32).reciprocal() + 0).round() + zero_point
 
 
-def _in_words(a: Array) -> None:
-    if a.dtype.kind in "biuc":
+def _quantized(x: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
+    if not x.dtype.is_floating_point:
         kernel = "fake_quantize_tensor_cachemask_kernel_type_handling"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
+        not_implemented_for(kernel, x.dtype.scalar_name)
+    levels = _levels(x, scale, zero_point)
+    levels = where(levels >= low, levels.clamp_max(high), low)  # of NaN the lowest
+    kind = levels.dtype if scale.ndim else float32  # one scale for all: in its own type
+    return ((levels - zero_point).to(kind) * scale.to(kind)).to(x.dtype)
 
 
-def _quantized(a: Array, scale: Array, zero_point: Array, low: int, high: int) -> Array:
-    _in_words(a)
-    levels = np.fmin(np.fmax(_levels(a, scale, zero_point), low), high)
-    kind = widened(a).dtype if scale.ndim else np.float32  # one scale for all: in its own type
-    steps = (levels - zero_point).astype(kind) * scale.astype(kind)
-    return rounded(steps.astype(widened(a).dtype), a)
+def _inside(x: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
+    levels = _levels(x, scale, zero_point)
+    return (levels >= low) & (levels <= high)
 
 
-def _inside(a: Array, scale: Array, zero_point: Array, low: int, high: int) -> Array:
-    levels = _levels(a, scale, zero_point)
-    return np.asarray((levels >= low) & (levels <= high))
+def _straight_through(input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Any:
+    """Quantized, with a difference of 0 that has the gradient."""
+    through = _mask(input, scale, zero_point, low, high)
+    return _quantized(input.detach(), scale, zero_point, low, high) + where(
+        through, input - input.detach(), 0
+    )
 
 
-_mask = constant(
+_mask: Op = constant(
     "_fake_quantize_mask(input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int)",
-    _inside,
+    is_=_inside,
     method=False,
     out=False,
     doc="Where the range of a fake quantization holds the numbers.",
@@ -56,7 +63,8 @@ _mask = constant(
 def _fake_quantize(name: str, node: str) -> Any:
     return general(
         f"_{name}(input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int)",
-        _quantized,
+        is_=_quantized,
+        batch=_straight_through,
         vjp={
             "input": lambda g, input, scale, zero_point, low, high: (
                 g * _mask(input, scale, zero_point, low, high)

@@ -304,25 +304,25 @@ def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None 
 # ---- channels into space
 
 
-def _shuffle(x: Array, r: int) -> Array:
+def _shuffle(x: Tensor, r: int) -> Tensor:
     *lead, c, h, w = x.shape
     n = len(lead)
     t = x.reshape(*lead, c // (r * r), r, r, h, w)
-    t = t.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return np.ascontiguousarray(t).reshape(*lead, c // (r * r), h * r, w * r)
+    t = t.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return t.reshape(*lead, c // (r * r), h * r, w * r)
 
 
-def _unshuffle(x: Array, r: int) -> Array:
+def _unshuffle(x: Tensor, r: int) -> Tensor:
     *lead, c, h, w = x.shape
     n = len(lead)
     t = x.reshape(*lead, c, h // r, r, w // r, r)
-    t = t.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return np.ascontiguousarray(t).reshape(*lead, c * r * r, h // r, w // r)
+    t = t.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return t.reshape(*lead, c * r * r, h // r, w // r)
 
 
 _pixel_shuffle = linear(
     "_pixel_shuffle(input: Tensor, r: Any)",
-    _shuffle,
+    is_=_shuffle,
     transpose={"input": lambda g, r: _pixel_unshuffle(g, r)},
     method=False,
     samples=lambda make: [(make(1, 4, 2, 3), 2)],
@@ -332,7 +332,7 @@ _pixel_shuffle = linear(
 )
 _pixel_unshuffle: Op = linear(
     "_pixel_unshuffle(input: Tensor, r: Any)",
-    _unshuffle,
+    is_=_unshuffle,
     transpose={"input": lambda g, r: _pixel_shuffle(g, r)},
     method=False,
     samples=lambda make: [(make(1, 2, 4, 2), 2)],

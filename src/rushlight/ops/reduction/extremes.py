@@ -19,7 +19,16 @@ from ..._base.size import Size
 from ..._core import Op, Tensor
 from ...return_types import named
 from ..elementwise.selection import maximum, minimum, where
-from ..table.arrays import Array, axes_of, by_axis, check_tensor, rounded, scalar_name, widened
+from ..table.arrays import (
+    Array,
+    anywhere,
+    axes_of,
+    by_axis,
+    check_tensor,
+    rounded,
+    scalar_name,
+    widened,
+)
 from ..table.kinds import composite, constant, general, linear
 from .reductions import reduced_samples, spread_dims, sum_given
 
@@ -27,21 +36,15 @@ _kernels = _core.kernels
 _Dims: TypeAlias = int | tuple[int, ...] | None
 
 
-def _having(a: Array, value: Array, dim: _Dims, keepdim: bool, nan: bool) -> Array:
+def _having(input: Tensor, value: Tensor, dim: _Dims, keepdim: bool, nan: bool) -> Tensor:
     """Which elements have the reduced value."""
-    axes = axes_of(dim, a.ndim)
-    wide = widened(a)
-    value = widened(value)
-    if not keepdim:
-        value = np.expand_dims(value, axes) if a.ndim else value
-    with np.errstate(all="ignore"):
-        has = wide == value
-    return has | np.isnan(wide) if nan and (value != value).any() else has
+    has = input == spread_dims(value, input.shape, dim, keepdim)
+    return has | input.isnan() if nan and anywhere(value != value) else has
 
 
 _has: Op = constant(
     "_has(input: Tensor, value: Tensor, dim: Ints, keepdim: bool, nan: bool)",
-    _having,
+    is_=_having,
     method=False,
     out=False,
     by_value="value",
@@ -279,7 +282,6 @@ _NOT_GIVEN: Any = _NotGiven()
 def _three_forms(name: str, largest: bool) -> Any:
     elementwise = maximum if largest else minimum
     kernel = _kernels.amax if largest else _kernels.amin
-    arg_kernel = _kernels.argmax if largest else _kernels.argmin
 
     def whole(input: Tensor) -> Tensor:
         if input.dtype.is_complex and input.numel():
@@ -304,16 +306,13 @@ def _three_forms(name: str, largest: bool) -> Any:
     def along(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
         if a.dtype.kind == "c":
             raise RuntimeError(f"{name}(): does not support complex input")
-        if a.size and a.ndim and type(dim) is int:
-            values = kernel(a, dim, keepdim)
-            if values is not NotImplemented:
-                return values, arg_kernel(widened(a), dim, keepdim)
         d = checked_dim(name, a, dim)
         return choose(a, _arg_extreme(a, d, largest) if a.ndim else a, d, keepdim)
 
     of_dim = selecting(
         f"_{name}_dim(input: Tensor, dim: int, keepdim: bool = False)",
         along,
+        native=getattr(_kernels, f"{name}_dim"),
         batch="picked",
         node=f"{name.capitalize()}Backward0",
         kernel_name=f"{name}_cpu",
@@ -368,20 +367,17 @@ min = _three_forms("min", False)
 
 
 def _arg_function(name: str, largest: bool) -> Op:
-    kernel = _kernels.argmax if largest else _kernels.argmin
-
     def forward(a: Array, dim: int | None, keepdim: bool) -> Array:
         if a.dtype.kind in "bc":
             kind = "bool" if a.dtype.kind == "b" else "complex"
             raise RuntimeError(f"{name}(): does not support {kind} input")
-        found = kernel(widened(a), dim, keepdim)
-        if found is NotImplemented:
-            found = (np.argmax if largest else np.argmin)(a, dim, keepdims=bool(keepdim))
+        found: Array = (np.argmax if largest else np.argmin)(a, dim, keepdims=bool(keepdim))
         return found
 
     return constant(
         f"{name}(input: Tensor, dim: int | None = None, keepdim: bool = False)",
         forward,
+        native=_kernels.argmax if largest else _kernels.argmin,
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), 0, True)],
         batch="picked",
         doc=f"The index of the {'largest' if largest else 'smallest'} element; the first of "

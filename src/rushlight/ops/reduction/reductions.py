@@ -193,10 +193,6 @@ def _prod(a: Array, dim: int | None, keepdim: bool, dtype: dtype | None) -> Arra
             f"prod() received an invalid combination of arguments - got ({type(dim).__name__}), "
             "but expected one dim. Call it once for each."
         )
-    if dtype is None:
-        found = _kernels.prod(a, dim, keepdim)
-        if found is not NotImplemented:
-            return found
     like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
     axes = axes_of(dim, a.ndim)
     with np.errstate(all="ignore"):
@@ -268,6 +264,7 @@ def _multiplying(name: str, node: str, **more: Any) -> Op:
         f"{name}(input: Tensor, dim: int | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _prod,
+        native=_kernels.prod,
         typed="inside",
         kernel_name="prod_out_cpu",
         vjp={
@@ -275,6 +272,7 @@ def _multiplying(name: str, node: str, **more: Any) -> Op:
                 g, _cast_to(input, out), out, dim, keepdim
             )
         },
+        backward=(_kernels.prod_backward, "input g out dim keepdim"),
         batch="picked",
         node=node,
         out="dtype",
@@ -435,7 +433,8 @@ _var_op: Op = general(
 )
 _std_op: Op = general(
     "_std(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
-    lambda a, dim, correction, keepdim: _root(_variance(a, dim, correction, keepdim)),
+    lambda a, dim, correction, keepdim: _root(_var(a, dim, correction, keepdim)),
+    native=_kernels.std,
     vjp={
         "input": lambda g, input, out, dim, correction, keepdim: _std_grad(
             g, input, out, dim, correction, keepdim
@@ -450,13 +449,6 @@ _std_op: Op = general(
 )
 
 
-def _variance(
-    a: Array, dim: int | tuple[int, ...] | None, correction: float, keepdim: bool
-) -> Array:
-    result = _kernels.var(a, dim, correction, keepdim)
-    return _var(a, dim, correction, keepdim) if result is NotImplemented else result
-
-
 def _root(a: Array) -> Array:
     return rounded(np.sqrt(widened(a)), a)  # of no negative number: nothing to warn of
 
@@ -465,7 +457,7 @@ def _with_mean(spread: Callable[..., Any]) -> Any:
     def forward(
         a: Array, dim: int | tuple[int, ...] | None, correction: float, keepdim: bool
     ) -> tuple[Array, Array]:
-        return spread(_variance(a, dim, correction, keepdim)), _mean(a, dim, keepdim, None)
+        return spread(_var(a, dim, correction, keepdim)), _mean(a, dim, keepdim, None)
 
     return forward
 
@@ -485,6 +477,7 @@ def _mean_grad(
 _var_mean_op: Op = general(
     "_var_mean(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     _with_mean(lambda v: v),
+    native=_kernels.var_mean,
     vjp={
         "input": lambda g, g1, input, dim, correction, keepdim: sum_given(
             None if g is None else _var_grad(g, input, dim, correction, keepdim),
@@ -503,6 +496,7 @@ _var_mean_op: Op = general(
 _std_mean_op: Op = general(
     "_std_mean(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     _with_mean(_root),
+    native=_kernels.std_mean,
     vjp={
         "input": lambda g, g1, input, out, dim, correction, keepdim: sum_given(
             None if g is None else _std_grad(g, input, out, dim, correction, keepdim),
@@ -577,20 +571,18 @@ std_mean = _spread_function("std_mean", _std_mean_op, "(standard deviation, mean
 
 
 def _truth(name: str, doc: str) -> Op:
-    kernel = getattr(_kernels, name)
     reduce: Any = np.logical_or.reduce if name == "any" else np.logical_and.reduce
 
     def forward(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool) -> Array:
-        found = kernel(widened(a), dim, keepdim)
-        if found is NotImplemented:
-            axes = axes_of(dim, a.ndim) if dim != () else ()
-            found = reduce(a, axes, keepdims=bool(keepdim))
+        axes = axes_of(dim, a.ndim) if dim != () else ()
+        found = reduce(widened(a), axes, keepdims=bool(keepdim))
         result: Array = found.astype(np.uint8) if a.dtype == np.uint8 else found
         return result
 
     return constant(
         f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False)",
         forward,
+        native=getattr(_kernels, name),
         batch="reduced",
         out="truth",
         stored="float8",
@@ -715,6 +707,7 @@ def _hash_tensor(a: Array, dim: object, keepdim: bool, mode: int) -> Array:
 hash_tensor = constant(
     "hash_tensor(input: Tensor, dim: Ints | None = (), *, keepdim: bool = False, mode: int = 0)",
     _hash_tensor,
+    native=_kernels.hash_tensor,
     samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), (0, 1), {"keepdim": True})],
     doc="The exclusive or of all elements' 64 bits, or of those along dimensions.",
     batch="reduced",
