@@ -554,7 +554,8 @@ _NO_RULE = set(
 )
 _SEVERAL_STEPS = set(
     """_gather_sparse scatter_reduce index_reduce _segment_reduce _lu_factor _lu_parts
-    _unpack_lu renorm pinv _least_squares householder_product ormqr _multi_margin_loss
+    _unpack_lu lu_solve lu_factor lu_factor_ex renorm pinv _least_squares householder_product
+    ormqr _multi_margin_loss _multilabel_margin_loss
     _adaptive_avg_pool1d_transpose _adaptive_avg_pool2d_transpose
     _adaptive_avg_pool3d_transpose""".split()
 )

@@ -263,6 +263,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "bmm": lambda a, b: np.einsum("bij,bjk->bik", a, b),
     "mv": np.dot,
     "dot": np.dot,
+    "kron": np.kron,
     "vdot": np.vdot,
     "addmm": addmm,
     "addmv": addmm,

@@ -53,9 +53,19 @@ Ref cumulative(const TensorInfo& a, Dim dim, OnlyNone /* dtype */) {
 
 Ref cumsum_backward(const TensorInfo& g, Dim dim) { return cumulative<false, true>(g, dim, {}); }
 
+// A dimension, in the words of PyTorch's cummax where there is none.
+struct LineDim : Dim {
+  bool read(const Argument& a) {
+    const Py_ssize_t given = a.first->ndim ? 0 : PyNumber_AsSsize_t(a.object, nullptr);
+    if (given == -1 && PyErr_Occurred()) return false;
+    if (given == 0 || given == -1) return Dim::read(a);
+    return fail(PyExc_IndexError, "%s(): Expected reduction dim -1 or 0 for scalar but got %zd", a.kernel, given);
+  }
+};
+
 // (values, indices). Integers of 32 bits and halves are computed in a wider type.
 template <bool kLargest>
-Pair extreme(const TensorInfo& a, Dim dim) {
+Pair extreme(const TensorInfo& a, LineDim dim) {
   const bool narrow = is_whole(a.dtype) && a.dtype != DType::I64 && a.dtype != DType::U64;
   const DType type = a.dtype == DType::U32 ? DType::I64 : narrow ? DType::I32 : computed_in(a.dtype);
   if (!a.is_float_or_half() && !is_whole(a.dtype)) return {};

@@ -215,7 +215,6 @@ _SEVERAL: Sequence[tuple[str, Ints, Sequence[Any]]] = (
     ("reciprocal", (0,), [powers._pow_minus_one]),
     ("where", (1, 2, 0), [selection.masked_fill, selection._masked_fill_number]),
     ("conj", (0,), [complex_numbers.conj_physical]),
-    ("angle", (0,), [complex_numbers.angle]),
     ("sinc", (0,), [special.sinc]),
     ("isreal", (0,), [comparison.isreal]),
 )

@@ -234,7 +234,7 @@ def pad_packed_sequence(
     rest = tuple(data.shape[1:])
     # Step t of sequence i is row t * batch + i, and those that are there stand in the same order.
     at = np.flatnonzero(np.arange(batch) < np.array(sizes)[:, None])
-    padded = data.new_full((length * batch, *rest), padding_value)
+    padded = data.new_full((length, batch, *rest), padding_value).flatten(0, 1)
     padded = padded.index_copy(0, rl.from_numpy(at).to(data.device), data)
     padded = padded.reshape(length, batch, *rest)
     if batch_first:

@@ -436,6 +436,10 @@ kron: Op = bilinear(
         "input": lambda g, other, input_shape: _kron_gradient(g, other, input_shape, True),
         "other": lambda g, input, other_shape: _kron_gradient(g, input, other_shape, False),
     },
+    formula={
+        "input": "blocks of g ⊙ other, each summed",
+        "other": "sum of input ⊙ the blocks of g",
+    },
     node="UnsafeViewBackward0",
     unfold=in_steps(_kron, lambda out, a, b: (a, b)),
     out="cast",

@@ -15,7 +15,7 @@ from ..layout.joining import cat
 from ..making.creation import linspace
 from ..making.factory import room_for
 from ..matrix.products import matmul
-from ..table.arrays import anywhere, dims_in, listed
+from ..table.arrays import anywhere, dims_in, elements, listed
 from ..table.kinds import composite
 from ..table.signature import Tensor
 
@@ -281,7 +281,9 @@ def _counted(
     edges = [_edges(x, rows[:, i], bins[i], pairs[i], i) for i in range(n)]
     shape = tuple(e.numel() - 1 for e in edges)
     room_for(math.prod(shape))
-    counts = _core.kernels.bin_counts(rows, edges, weight)
+    for each in (rows, *edges, *([] if weight is None else [weight])):
+        elements(each)  # a batch says here that it has no elements of one
+    counts = _core.kernels.bin_counts(rows, edges, weight) if n else rows.new_zeros(())
     if density:
         counts = counts / counts.sum()
         for i, edge in enumerate(edges):

@@ -90,12 +90,6 @@ def conj_physical(a: Tensor) -> Tensor:
     return a
 
 
-@there(complex_numbers.angle, takes="float")
-def angle(a: Tensor) -> Tensor:
-    a = a.detach()
-    return where(isnan(a), a, rows(a < 0, a.dtype) * np.pi)
-
-
 @there(comparison._isclose)
 def isclose(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
     if not takes(a, b) or not (a.dtype.is_floating_point or in_double(a)):
