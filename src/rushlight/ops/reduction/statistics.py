@@ -282,7 +282,7 @@ def _counted(
     shape = tuple(e.numel() - 1 for e in edges)
     room_for(math.prod(shape))
     for each in (rows, *edges, *([] if weight is None else [weight])):
-        elements(each)  # a batch says here that it has no elements of one
+        bool(elements(each[:0]).any())  # a batch says here that it cannot be read
     counts = _core.kernels.bin_counts(rows, edges, weight) if n else rows.new_zeros(())
     if density:
         counts = counts / counts.sum()

@@ -25,7 +25,7 @@ def op(name: object) -> Text:
     name: the op's name in the table, or the function. Raises KeyError with the nearest names where
     the table has no such op.
 
-    >>> torch.explain.op("cross_entropy").splitlines()[2].split()
+    >>> torch.explain.op("renorm").splitlines()[2].split()
     ['kernel', 'of', 'the', 'CPU', 'none']
     """
     entry = _entry(name)

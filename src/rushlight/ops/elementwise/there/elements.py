@@ -82,7 +82,7 @@ def filled_with(made: Tensor, value: int) -> Tensor:
 
 @there(comparison.isreal, takes="real")
 def isreal(a: Tensor) -> Tensor:
-    return filled_with(empty(a.shape, a, dtypes.bool), 1)
+    return (a == a) | (a != a)
 
 
 @there(complex_numbers.conj_physical, takes="real")

@@ -218,8 +218,8 @@ def _of_copy(write: Any, x: Tensor, *args: Any) -> Tensor:
 
 there(kernels.scatter_set)(partial(scattered, mode=_N.SET))
 there(kernels.scatter_add)(partial(scattered, mode=_N.ADD))
-there(kernels.scatter_set_copy)(partial(_of_copy, partial(scattered, mode=_N.SET)))
-there(kernels.scatter_add_copy)(partial(_of_copy, partial(scattered, mode=_N.ADD)))
+there(scatter_ops._scatter)(partial(_of_copy, partial(scattered, mode=_N.SET)))
+there(scatter_ops.scatter_add)(partial(_of_copy, partial(scattered, mode=_N.ADD)))
 
 
 @there(kernels.scatter)
