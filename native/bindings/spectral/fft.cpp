@@ -16,7 +16,12 @@ FftPlaces places_of(const TensorInfo& a, int dim) {
 }
 
 // Makes the dimensions non-negative; false with an exception.
+bool has_lines(const TensorInfo& a) {
+  return a.ndim || fail(PyExc_RuntimeError, "a transform is of a tensor with dimensions, not of one number");
+}
+
 bool read_dims(const TensorInfo& a, Sizes& dims) {
+  if (!has_lines(a)) return false;
   for (int i = 0; i < dims.n; i++) {
     dims.at[i] = normal_dim(dims.at[i], a.ndim);
     if (dims.at[i] < 0) return false;
@@ -110,6 +115,7 @@ Ref fft_r2c(const TensorInfo& a, Sizes dims, double scale, bool onesided, double
 // real part.
 Ref fft_c2r(const TensorInfo& a, Dim dim, double scale, Py_ssize_t n, double edges) {
   if (!is_complex(a.dtype)) return refuse_type(a);
+  if (!has_lines(a)) return {};
   if (n < 1) return no_numbers(n);
   const bool half = a.shape[dim] == n / 2 + 1;
   if (!half && a.shape[dim] != n)
