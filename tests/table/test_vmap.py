@@ -278,11 +278,6 @@ def test_what_still_runs_once_for_each_element() -> None:
     assert sorted(batching_rule.unbatched_ops()) == [
         "_ctc_loss_backward",
         "_ctc_losses",
-        "_fake_quantize_channels",
-        "_fake_quantize_mask",
-        "_fake_quantize_numbers",
-        "_fake_quantize_observed",
-        "_fake_quantize_tensors",
         "_fractional_max_pool2d",
         "_fractional_max_pool3d",
         "_segment_reduce",
