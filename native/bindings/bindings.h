@@ -19,8 +19,7 @@
 
 #include "core/accelerator.h"
 #include "core/layout.h"
-#include "kernels/dense.h"
-#include "memory/allocator.h"
+#include "kernels/workspace.h"
 
 namespace rushlight {
 
@@ -72,7 +71,12 @@ struct TensorInfo {
   bool contiguous() const { return tensor->is_contiguous() && tensor->is_aligned(); }
 };
 
-inline TensorInfo info_of(Tensor* t) { return {t, t->dtype, t->ndim(), t->sizes(), t->strides(), t->data()}; }
+// A tensor without dimensions shows those of one element: a kernel that was given dimension 0 or -1 of it may ask for its size.
+inline TensorInfo info_of(Tensor* t) {
+  static constexpr Py_ssize_t kOne = 1;
+  const int ndim = t->ndim();
+  return {t, t->dtype, ndim, ndim ? t->sizes() : &kOne, ndim ? t->strides() : &kOne, t->data()};
+}
 inline TensorInfo info_of(const Ref& r) { return info_of(as_tensor(r.get())); }
 // False where the object is no tensor. No exception.
 inline bool read_tensor(PyObject* object, TensorInfo& out) {
@@ -167,25 +171,6 @@ class Unlocked {
   PyThreadState* state_ = nullptr;
 };
 
-// Memory of a kernel for the time of a call, from what the allocator keeps: aligned to lines of the cache, with kSlackBytes behind
-// it. p is null where there is no memory. `bytes` is a double since sizes that fit into no memory are asked for as well.
-struct Workspace {
-  explicit Workspace(double bytes) {
-    if (bytes > 1e15) return;
-    bytes_ = static_cast<size_t>(bytes) + kSlackBytes;
-    p = static_cast<char*>(memory::take(bytes_));
-  }
-  ~Workspace() {
-    if (p) memory::give(p, bytes_);
-  }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  char* p = nullptr;
-
- private:
-  size_t bytes_ = 0;
-};
-
 // The items of a list or tuple (or another sequence): a tuple, because reading one of them as an int may run a program's
 // code, which may change a list. TypeError with that text for anything else.
 Ref held_items(PyObject* object, const char* otherwise);
@@ -228,14 +213,6 @@ void each_value(const Ref& made, const F& f) {
   if (!has_memory(made)) return;
   const auto replace = [&]<class T>(T* x) { std::transform(x, x + as_tensor(made)->numel(), x, f); };
   by_type(as_tensor(made)->dtype, replace, data_of(made));
-}
-
-// parallel_for over a lambda f(begin, end).
-template <class F>
-void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
-  parallel_for(
-      n, grain, [](void* context, ptrdiff_t begin, ptrdiff_t end) { (*static_cast<const F*>(context))(begin, end); },
-      const_cast<F*>(&f));
 }
 
 // out (n elements) = the sum of the m rows of contiguous data of F32 or F64. Over threads where large, in an order that depends on

@@ -142,6 +142,19 @@ struct Given {
   PyObject* object;
 };
 using Any = Given<"Any">;
+// One of some words, by its place. There is no kernel for another.
+template <Text... kWords>
+struct OneOf {
+  static constexpr Text kType = "str";
+  bool read(const Argument& a) {
+    if (!PyUnicode_Check(a.object)) return false;
+    at = -1;
+    int place = 0;
+    ((PyUnicode_CompareWithASCIIString(a.object, kWords.chars) ? ++place : (at = place++)), ...);
+    return at >= 0;
+  }
+  int at;
+};
 using IntOrInts = Given<"int | Sequence[int]">;
 using SomeDims = Given<"int | Sequence[int] | None">;
 

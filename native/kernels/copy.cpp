@@ -431,13 +431,7 @@ void copy_strided(DType to_type, char* to, const ptrdiff_t* to_strides, DType fr
     copy.walk(0, to, from, 0, outer);
     return;
   }
-  parallel_for(
-      outer, kGrain / inner + 1,
-      [](void* context, ptrdiff_t begin, ptrdiff_t end) {
-        const Copy& c = *static_cast<const Copy*>(context);
-        c.walk(0, c.to, c.from, begin, end);
-      },
-      &copy);
+  parallel(outer, kGrain / inner + 1, [&](ptrdiff_t begin, ptrdiff_t end) { copy.walk(0, copy.to, copy.from, begin, end); });
 }
 
 void conjugate_elements(DType type, char* data, ptrdiff_t n) {

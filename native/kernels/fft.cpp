@@ -5,14 +5,15 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <utility>
 #include <vector>
 
-#include "kernels/dense.h"
-#include "memory/allocator.h"
+#include "kernels/workspace.h"
 
 namespace rushlight {
 
@@ -294,52 +295,43 @@ FftSteps steps_of(const Tables& t) {
 
 // ---- memory and threads
 
-struct Memory {
-  explicit Memory(ptrdiff_t bytes) : size(static_cast<size_t>(bytes + kSlackBytes)), p(static_cast<char*>(memory::take(size))) {
+struct Memory : Workspace<> {
+  explicit Memory(ptrdiff_t bytes) : Workspace(bytes) {
     if (!p) throw std::bad_alloc();
   }
-  ~Memory() { memory::give(p, size); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  size_t size;
-  char* p;
 };
-
-template <class F>
-void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
-  parallel_for(
-      n, grain, [](void* context, ptrdiff_t begin, ptrdiff_t end) { (*static_cast<const F*>(context))(begin, end); },
-      const_cast<F*>(&f));
-}
 
 ptrdiff_t lanes_of(DType dtype) { return dense_kernels().lane_bytes / item_size(dtype); }
 
-ptrdiff_t lines_in(const Fft& call) {
-  ptrdiff_t lines = 1;
-  for (int d = 0; d < call.ndim; d++) lines *= call.shape[d];
-  return lines;
+template <class Call>
+ptrdiff_t lines_in(const Call& call) {
+  return std::accumulate(call.shape, call.shape + call.ndim, ptrdiff_t{1}, std::multiplies<>());
 }
 
 void run_job(const FftJob& job) {
-  ptrdiff_t lines = 1;
-  for (int d = 0; d < job.ndim; d++) lines *= job.shape[d];
-  const ptrdiff_t lanes = lanes_of(job.dtype), groups = lines / job.run * ((job.run + lanes - 1) / lanes);
+  const ptrdiff_t lanes = lanes_of(job.dtype), groups = lines_in(job) / job.run * ((job.run + lanes - 1) / lanes);
   const ptrdiff_t bytes = job.rows() * 2 * dense_kernels().lane_bytes;
   const ptrdiff_t parts = std::min<ptrdiff_t>(groups, get_num_threads()), work = job.steps.n * lanes;
-  if (parts == 1 || groups * work < 2 * kParallelWork) {
-    const Memory scratch(bytes);
-    return dense_kernels().fft(job, 0, groups, scratch.p);
-  }
   std::atomic<bool> failed = false;
-  parallel(groups, std::max<ptrdiff_t>(kParallelWork / work, 1), [&](ptrdiff_t begin, ptrdiff_t end) {
-    try {
-      const Memory scratch(bytes);
-      dense_kernels().fft(job, begin, end, scratch.p);
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    }
-  });
+  const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
+    const Workspace scratch(bytes);
+    if (scratch.p) dense_kernels().fft(job, begin, end, scratch.p);
+    else failed = true;
+  };
+  if (parts == 1 || groups * work < 2 * kParallelWork) run(0, groups);
+  else parallel(groups, std::max<ptrdiff_t>(kParallelWork / work, 1), run);
   if (failed) throw std::bad_alloc();
+}
+
+// The first elements of a line.
+std::pair<char*, char*> line_at(const Fft& call, ptrdiff_t line) {
+  char *from = call.from.data, *to = call.to.data;
+  for (int d = call.ndim - 1; d >= 0; d--) {
+    from += line % call.shape[d] * call.from.lines[d];
+    to += line % call.shape[d] * call.to.lines[d];
+    line /= call.shape[d];
+  }
+  return {from, to};
 }
 
 // Runs f(line, from, to) for all lines of a call, over threads; f gets the first elements.
@@ -347,13 +339,7 @@ template <class F>
 void each_line(const Fft& call, ptrdiff_t begin, ptrdiff_t end, const F& f) {
   parallel(end - begin, std::max<ptrdiff_t>(kParallelWork / call.n, 1), [&](ptrdiff_t low, ptrdiff_t high) {
     for (ptrdiff_t line = begin + low; line < begin + high; line++) {
-      char *from = call.from.data, *to = call.to.data;
-      ptrdiff_t rest = line;
-      for (int d = call.ndim - 1; d >= 0; d--) {
-        from += rest % call.shape[d] * call.from.lines[d];
-        to += rest % call.shape[d] * call.to.lines[d];
-        rest /= call.shape[d];
-      }
+      const auto [from, to] = line_at(call, line);
       f(line, from, to);
     }
   });
@@ -425,13 +411,7 @@ void in_two(const Fft& call) {
   const ptrdiff_t inner = call.ndim ? call.shape[call.ndim - 1] : 1;
   for (ptrdiff_t line = 0; line < lines;) {
     const ptrdiff_t count = std::min(together, inner - line % inner);
-    char *from = call.from.data, *to = call.to.data;
-    ptrdiff_t rest = line;
-    for (int d = call.ndim - 1; d >= 0; d--) {
-      from += rest % call.shape[d] * call.from.lines[d];
-      to += rest % call.shape[d] * call.to.lines[d];
-      rest /= call.shape[d];
-    }
+    const auto [from, to] = line_at(call, line);
     const ptrdiff_t from_line = call.ndim ? call.from.lines[call.ndim - 1] : 0,
                     to_line = call.ndim ? call.to.lines[call.ndim - 1] : 0;
     Fft part = adjacent(call.dtype, between.p, call.n, count, call.forward);

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "kernels/blas.h"
-#include "memory/allocator.h"
+#include "kernels/workspace.h"
 
 namespace rushlight {
 namespace {
@@ -43,9 +43,7 @@ struct Product {
 template <class F>
 void parallel(ptrdiff_t n, bool split, const F& f) {
   if (!split || n <= 1) return f(ptrdiff_t{0}, n);
-  parallel_for(
-      n, 1, [](void* context, ptrdiff_t begin, ptrdiff_t end) { (*static_cast<const F*>(context))(begin, end); },
-      const_cast<F*>(&f));
+  parallel(n, ptrdiff_t{1}, f);
 }
 
 // Runs f over parts of the product, cut at multiples of `unit` rows or columns.
@@ -89,9 +87,9 @@ void blocked(const Product& p, bool split) {
   GemmBlocks blocks = kernel.gemm_blocks(p.dtype, p.n, p.k);
   const ptrdiff_t item = p.item(), bytes = blocks.depth * blocks.columns * p.result_item();
   alignas(64) char panel[kPanelBytes];
-  char* const taken = static_cast<char*>(memory::take(bytes));
-  char* const panels = taken ? taken : panel;
-  if (!taken) blocks.columns = blocks.width;
+  const Workspace taken(bytes);
+  char* const panels = taken.p ? taken.p : panel;
+  if (!taken.p) blocks.columns = blocks.width;
   for (ptrdiff_t column = 0; column < p.n; column += blocks.columns) {
     const ptrdiff_t columns = std::min(blocks.columns, p.n - column);
     for (ptrdiff_t first = 0; first < p.k; first += blocks.depth) {
@@ -107,7 +105,6 @@ void blocked(const Product& p, bool split) {
       });
     }
   }
-  if (taken) memory::give(taken, bytes);
 }
 
 template <class T>

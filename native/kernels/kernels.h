@@ -126,6 +126,13 @@ const Kernels& kernels();
 // calling thread and up to set_num_threads() - 1 workers. Started on first use; safe after fork; one caller at a time
 // (a second concurrent or nested caller runs its range alone). No OpenMP.
 void parallel_for(ptrdiff_t n, ptrdiff_t grain, void (*fn)(void* context, ptrdiff_t begin, ptrdiff_t end), void* context);
+// The same of f(begin, end).
+template <class F>
+void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
+  parallel_for(
+      n, grain, [](void* context, ptrdiff_t begin, ptrdiff_t end) { (*static_cast<const F*>(context))(begin, end); },
+      const_cast<F*>(&f));
+}
 void set_num_threads(int n);
 int get_num_threads();
 

@@ -11,7 +11,7 @@
 
 #include "kernels/blas.h"
 #include "kernels/small.h"
-#include "memory/allocator.h"
+#include "kernels/workspace.h"
 
 namespace rushlight::lapack {
 namespace {
@@ -89,23 +89,6 @@ void call(Routine routine, A... arguments) {
 }
 constexpr size_t kText = 1;
 
-// Memory for the work of a routine.
-template <class T>
-struct Work {
-  explicit Work(ptrdiff_t n)
-      : n_(static_cast<size_t>(std::max<ptrdiff_t>(n, 1)) * sizeof(T)), p(static_cast<T*>(memory::take(n_))) {}
-  ~Work() {
-    if (p) memory::give(p, n_);
-  }
-  Work(const Work&) = delete;
-  Work& operator=(const Work&) = delete;
-
- private:
-  size_t n_;
-
- public:
-  T* const p;
-};
 // What a routine asks for, as an int; 0 where that is too much. A float may be rounded down.
 template <class T>
 int asked(T size) {
@@ -264,7 +247,7 @@ bool qr_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void*
     T *at = static_cast<T*>(a), *factor = static_cast<T*>(tau);
     call<T>(Geqrf, &rows, &columns, at, &leading, factor, &wanted, &query, &info);
     const int size = asked(wanted);
-    Work<T> work(size);
+    Workspace<T> work(size);
     if (!size || !work.p) return false;
     for (ptrdiff_t i = 0; i < count; i++, at += m * n, factor += std::min(m, n))
       call<T>(Geqrf, &rows, &columns, at, &leading, factor, work.p, &size, &info);
@@ -309,7 +292,7 @@ bool reflect_identity(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, pt
     const T* factor = static_cast<const T*>(tau);
     call<T>(Orgqr, &rows, &columns, &reflections, at, &leading, factor, &wanted, &query, &info);
     const int size = asked(wanted);
-    Work<T> work(size);
+    Workspace<T> work(size);
     if (!size || !work.p) return false;
     for (ptrdiff_t i = 0; i < count; i++, at += m * n, factor += k)
       call<T>(Orgqr, &rows, &columns, &reflections, at, &leading, factor, work.p, &size, &info);
@@ -332,7 +315,7 @@ bool reflect(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k
     call<T>(Ormqr, &side, &how, &rows, &columns, &reflections, at, &a_leading, factor, to, &leading, &wanted, &query, &info, kText,
             kText);
     const int size = asked(wanted);
-    Work<T> work(size);
+    Workspace<T> work(size);
     if (!size || !work.p) return false;
     for (ptrdiff_t i = 0; i < count; i++, at += length * k, factor += k, to += m * n)
       call<T>(Ormqr, &side, &how, &rows, &columns, &reflections, at, &a_leading, factor, to, &leading, work.p, &size, &info, kText,
@@ -362,9 +345,9 @@ bool eigh_by_library(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool up
     int n_ints = 0;
     run(&wanted, &query, &wanted_reals, &query, &n_ints, &query);
     const int n_work = asked(wanted), n_reals = asked(wanted_reals);
-    Work<T> work(n_work);
-    Work<R> reals(n_reals);
-    Work<int> ints(n_ints);
+    Workspace<T> work(n_work);
+    Workspace<R> reals(n_reals);
+    Workspace<int> ints(n_ints);
     if (info || !n_work || !n_reals || !work.p || !reals.p || !ints.p) return false;
     for (ptrdiff_t i = 0; i < count && !info; i++, at += n * n, to += n) run(work.p, &n_work, reals.p, &n_reals, ints.p, &n_ints);
     return info == 0;
@@ -395,8 +378,8 @@ bool eig(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, void* values, void*
     const char none = 'N', job = vectors ? 'V' : 'N';
     T* at = static_cast<T*>(a);
     C *to = static_cast<C*>(values), *columns = static_cast<C*>(vectors);
-    Work<R> reals(2 * n);  // the eigenvalues' parts of a real matrix; the work of a complex one
-    Work<T> found(vectors && !kComplex<T> ? n * n : 1);
+    Workspace<R> reals(2 * n);  // the eigenvalues' parts of a real matrix; the work of a complex one
+    Workspace<T> found(vectors && !kComplex<T> ? n * n : 1);
     if (!reals.p || !found.p) return false;
     int info = 0;
     const auto run = [&](T* work, const int* n_work) {
@@ -411,7 +394,7 @@ bool eig(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, void* values, void*
     T wanted = 0;
     run(&wanted, &query);
     const int n_work = asked(wanted);
-    Work<T> work(n_work);
+    Workspace<T> work(n_work);
     if (info || !n_work || !work.p) return false;
     for (ptrdiff_t i = 0; i < count; i++, at += n * n, to += n, columns += vectors ? n * n : 0) {
       run(work.p, &n_work);
@@ -446,8 +429,8 @@ bool svd_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void
     T *at = static_cast<T*>(a), *left = static_cast<T*>(u), *right = static_cast<T*>(vh), unused[1];
     R* to = static_cast<R*>(s);
     const double n_reals = !kComplex<T> ? 1 : !u ? 7. * k : std::max(5. * k * k + 7 * k, 2. * most * k + 2. * k * k + k);
-    Work<int> ints(8 * k);
-    Work<R> reals(static_cast<ptrdiff_t>(n_reals));
+    Workspace<int> ints(8 * k);
+    Workspace<R> reals(static_cast<ptrdiff_t>(n_reals));
     if (!ints.p || !reals.p) return false;
     int info = 0;
     const auto run = [&](T* work, const int* n_work) {
@@ -460,7 +443,7 @@ bool svd_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void
     T wanted = 0;
     run(&wanted, &query);
     const int n_work = asked(wanted);
-    Work<T> work(n_work);
+    Workspace<T> work(n_work);
     if (info || !n_work || !work.p) return false;
     for (ptrdiff_t i = 0; i < count && !info; i++) {
       run(work.p, &n_work);
@@ -502,7 +485,7 @@ bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t
     T *at = static_cast<T*>(a), *to = static_cast<T*>(b);
     R* values = static_cast<R*>(s);
     int info = 0, found = 0;
-    Work<int> pivots(n);
+    Workspace<int> pivots(n);
     if (!pivots.p) return false;
     std::fill_n(pivots.p, n, 0);
     const auto run = [&](T* work, const int* n_work, R* reals, int* ints) {
@@ -531,9 +514,9 @@ bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t
     run(&wanted, &query, &wanted_reals, &wanted_ints);
     const int n_work = asked(wanted), n_ints = driver == 'd' ? wanted_ints : 1;
     const int n_reals = driver == 'd' ? asked(wanted_reals) : asked(static_cast<R>(std::max(2. * n, 5. * least)));
-    Work<T> work(n_work);
-    Work<R> reals(n_reals);
-    Work<int> ints(n_ints);
+    Workspace<T> work(n_work);
+    Workspace<R> reals(n_reals);
+    Workspace<int> ints(n_ints);
     if (info || !n_work || !n_reals || !work.p || !reals.p || !ints.p) return false;
     run(work.p, &n_work, reals.p, ints.p);
     if (rank) *rank = found;
@@ -552,7 +535,7 @@ bool ldl(DType dtype, ptrdiff_t count, ptrdiff_t n, bool hermitian, void* a, int
     int first = 0;
     call<T>(routine, &part, &size, at, &leading, pivots, &wanted, &query, &first, kText);
     const int n_work = asked(wanted);
-    Work<T> work(n_work);
+    Workspace<T> work(n_work);
     if (!n_work || !work.p) return false;
     for (ptrdiff_t i = 0; i < count; i++, at += n * n, pivots += n)
       call<T>(routine, &part, &size, at, &leading, pivots, work.p, &n_work, info + i, kText);

@@ -9,24 +9,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "memory/allocator.h"
+#include "kernels/workspace.h"
 
 namespace rushlight {
 
 namespace {
-
-// Memory for the time of a call; null where there is none.
-template <class T>
-struct Room {
-  explicit Room(ptrdiff_t n) : bytes(static_cast<size_t>(n) * sizeof(T) + 64), at(static_cast<T*>(memory::take(bytes))) {}
-  ~Room() {
-    if (at) memory::give(at, bytes);
-  }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
-  size_t bytes;
-  T* at;
-};
 
 // ---------------------------------------------------------------- keys
 
@@ -350,29 +337,29 @@ bool choose(DType dtype, Choice choice, ptrdiff_t k, bool descending, const Line
     const LoadFn<K> load_keys = loader(dtype, zero);
     // Lines beside each other are read together, so that what a line of the cache has is read at once.
     const bool together = lines.next < lines.step && lines.count > 1;
-    const Room<K> keys(n * (together ? lines.count : 1));
-    const Room<Wide> room((sizeof(K) == 4 ? n : 2 * n) + 4 * kStep);
-    if (!keys.at || !room.at) return false;
+    const Workspace<K> keys(n * (together ? lines.count : 1));
+    const Workspace<Wide> room((sizeof(K) == 4 ? n : 2 * n) + 4 * kStep);
+    if (!keys.p || !room.p) return false;
     const K flip = descending ? K(-1) : K(0);
     if (together) {
-      Room<K> across(lines.count);
-      if (!across.at) return false;
+      Workspace<K> across(lines.count);
+      if (!across.p) return false;
       for (ptrdiff_t i = 0; i < n; i++) {
-        load_keys(lines.data + i * lines.step, lines.next, lines.count, flip, across.at);
-        for (ptrdiff_t j = 0; j < lines.count; j++) keys.at[j * n + i] = across.at[j];
+        load_keys(lines.data + i * lines.step, lines.next, lines.count, flip, across.p);
+        for (ptrdiff_t j = 0; j < lines.count; j++) keys.p[j * n + i] = across.p[j];
       }
     }
     const bool nan = has_nan(dtype), few = choice == Choice::First && k > 0 && k <= kFew && k <= n / 4;
     for (ptrdiff_t j = 0; j < lines.count; j++, places += each) {
-      K* line = keys.at + (together ? j * n : 0);
+      K* line = keys.p + (together ? j * n : 0);
       if (!together) load_keys(lines.data + j * lines.next, lines.step, n, flip, line);
       if (few) {
         first_few(line, n, k, places);
         continue;
       }
       const Keys<K> read(line, n);
-      if (sizeof(K) == 4 || read.narrow()) choose_of(read, choice, k, nan, reinterpret_cast<Narrow*>(room.at), places);
-      else if constexpr (sizeof(K) == 8) choose_of(read, choice, k, nan, room.at, places);
+      if (sizeof(K) == 4 || read.narrow()) choose_of(read, choice, k, nan, reinterpret_cast<Narrow*>(room.p), places);
+      else if constexpr (sizeof(K) == 8) choose_of(read, choice, k, nan, room.p, places);
     }
     return true;
   });
@@ -438,21 +425,21 @@ ptrdiff_t runs(ptrdiff_t n, const Place& place, const Begins& begins, int64_t* f
 ptrdiff_t distinct(DType dtype, const char* data, ptrdiff_t n, ptrdiff_t width, bool in_order, int64_t* firsts, int64_t* counts,
                    int64_t* inverse) {
   return by_key(dtype, [&]<class K>(K zero) -> ptrdiff_t {
-    const Room<K> keys(n * width);
-    if (!keys.at) return -1;
-    loader(dtype, zero)(data, item_size(dtype), n * width, 0, keys.at);
+    const Workspace<K> keys(n * width);
+    if (!keys.p) return -1;
+    loader(dtype, zero)(data, item_size(dtype), n * width, 0, keys.p);
     const bool nan = has_nan(dtype);
-    const K* all = keys.at;
+    const K* all = keys.p;
     if (width == 1 && !in_order) {
       const auto begins = [&](ptrdiff_t i) { return all[i] != all[i - 1] || (nan && all[i] == kNan<K>); };
       return runs(n, [](ptrdiff_t i) { return i; }, begins, firsts, counts, inverse);
     }
-    const Room<Wide> room(2 * n + 1);
-    if (!room.at) return -1;
+    const Workspace<Wide> room(2 * n + 1);
+    if (!room.p) return -1;
     if (width == 1) {
       const Keys<K> read(all, n);
       if (!nan && read.range < static_cast<uint64_t>(2 * n))
-        return counted(read, reinterpret_cast<int64_t*>(room.at), firsts, counts, inverse);
+        return counted(read, reinterpret_cast<int64_t*>(room.p), firsts, counts, inverse);
       const auto of_sorted = [&]<class P>(P* free) {
         const P* order = sorted(read, free);
         const uint64_t last = static_cast<typename Keys<K>::Bits>(kNan<K>) - static_cast<typename Keys<K>::Bits>(read.least);
@@ -462,9 +449,9 @@ ptrdiff_t distinct(DType dtype, const char* data, ptrdiff_t n, ptrdiff_t width, 
         };
         return runs(n, [&](ptrdiff_t i) { return place_in(order[i]); }, begins, firsts, counts, inverse);
       };
-      return read.narrow() ? of_sorted(reinterpret_cast<Narrow*>(room.at)) : of_sorted(room.at);
+      return read.narrow() ? of_sorted(reinterpret_cast<Narrow*>(room.p)) : of_sorted(room.p);
     }
-    int64_t* order = reinterpret_cast<int64_t*>(room.at);
+    int64_t* order = reinterpret_cast<int64_t*>(room.p);
     std::iota(order, order + n, int64_t{0});
     if (in_order) {
       std::sort(order, order + n, [&](int64_t a, int64_t b) {
@@ -521,17 +508,17 @@ void each_block(DType dtype, const char* values, ptrdiff_t count, const F& f) {
 bool search(DType dtype, const char* row, const int64_t* sorter, ptrdiff_t n, const char* values, ptrdiff_t count, bool after,
             bool narrow, char* out) {
   return by_key(dtype, [&]<class K>(K zero) {
-    const Room<K> keys(n);
-    if (!keys.at) return false;
+    const Workspace<K> keys(n);
+    if (!keys.p) return false;
     const ptrdiff_t item = item_size(dtype);
     if (!sorter) {
-      loader(dtype, zero)(row, item, n, 0, keys.at);
+      loader(dtype, zero)(row, item, n, 0, keys.p);
     } else {
-      for (ptrdiff_t i = 0; i < n; i++) loader(dtype, zero)(row + sorter[i] * item, item, 1, 0, keys.at + i);
+      for (ptrdiff_t i = 0; i < n; i++) loader(dtype, zero)(row + sorter[i] * item, item, 1, 0, keys.p + i);
     }
     each_block<K>(dtype, values, count, [&](ptrdiff_t first, ptrdiff_t m, const K* wanted) {
       ptrdiff_t at[kSideBySide];
-      (after ? search_block<true, K> : search_block<false, K>)(keys.at, n, wanted, m, at);
+      (after ? search_block<true, K> : search_block<false, K>)(keys.p, n, wanted, m, at);
       if (narrow)
         std::transform(at, at + m, reinterpret_cast<int32_t*>(out) + first, [](ptrdiff_t i) { return static_cast<int32_t>(i); });
       else std::copy_n(at, m, reinterpret_cast<int64_t*>(out) + first);
@@ -543,31 +530,31 @@ bool search(DType dtype, const char* row, const int64_t* sorter, ptrdiff_t n, co
 bool among(DType dtype, const char* row, ptrdiff_t n, const char* values, ptrdiff_t count, bool invert, char* out) {
   return by_key(dtype, [&]<class K>(K zero) {
     using Bits = std::make_unsigned_t<K>;
-    const Room<K> keys(n);
-    if (!keys.at) return false;
-    loader(dtype, zero)(row, item_size(dtype), n, 0, keys.at);
-    if (has_nan(dtype)) n = std::remove(keys.at, keys.at + n, kNan<K>) - keys.at;
-    const Keys<K> all(keys.at, n);
+    const Workspace<K> keys(n);
+    if (!keys.p) return false;
+    loader(dtype, zero)(row, item_size(dtype), n, 0, keys.p);
+    if (has_nan(dtype)) n = std::remove(keys.p, keys.p + n, kNan<K>) - keys.p;
+    const Keys<K> all(keys.p, n);
     if (n &&
         all.range < static_cast<uint64_t>(std::min<ptrdiff_t>(4 * (n + count), 1 << 30))) {  // a table of what is there, or is not
       const Bits range = all.range + 1;
-      const Room<char> table(static_cast<ptrdiff_t>(range) + 1);
-      if (!table.at) return false;
-      std::fill_n(table.at, static_cast<size_t>(range) + 1, invert);
-      for (ptrdiff_t i = 0; i < n; i++) table.at[all[i]] = !invert;
+      const Workspace<char> table(static_cast<ptrdiff_t>(range) + 1);
+      if (!table.p) return false;
+      std::fill_n(table.p, static_cast<size_t>(range) + 1, invert);
+      for (ptrdiff_t i = 0; i < n; i++) table.p[all[i]] = !invert;
       each_block<K>(dtype, values, count, [&](ptrdiff_t first, ptrdiff_t m, const K* wanted) {
         for (ptrdiff_t i = 0; i < m; i++) {
           const Bits k = static_cast<Bits>(wanted[i]) - static_cast<Bits>(all.least);
-          out[first + i] = table.at[k < range ? k : range];
+          out[first + i] = table.p[k < range ? k : range];
         }
       });
       return true;
     }
-    std::sort(keys.at, keys.at + n);
+    std::sort(keys.p, keys.p + n);
     each_block<K>(dtype, values, count, [&](ptrdiff_t first, ptrdiff_t m, const K* wanted) {
       ptrdiff_t at[kSideBySide];
-      search_block<false>(keys.at, n, wanted, m, at);
-      for (ptrdiff_t i = 0; i < m; i++) out[first + i] = (at[i] < n && keys.at[at[i]] == wanted[i]) != invert;
+      search_block<false>(keys.p, n, wanted, m, at);
+      for (ptrdiff_t i = 0; i < m; i++) out[first + i] = (at[i] < n && keys.p[at[i]] == wanted[i]) != invert;
     });
     return true;
   });

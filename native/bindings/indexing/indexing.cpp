@@ -51,10 +51,7 @@ struct Index : Array {
 };
 
 // A tensor without dimensions, seen as a row of one.
-void as_row(TensorInfo& a) {
-  static constexpr Py_ssize_t kOne = 1;
-  if (a.ndim == 0) a.ndim = 1, a.shape = a.strides = &kOne;
-}
+void as_row(TensorInfo& a) { a.ndim = std::max(a.ndim, 1); }
 
 // Aligned memory that the kernels can read; strides may be anything.
 Ref aligned(const TensorInfo& a) { return a.tensor->is_aligned() ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor); }
@@ -697,17 +694,16 @@ void divide_by(T* x, const int64_t* counts, Py_ssize_t outer, Py_ssize_t n, Py_s
 }
 
 // What becomes of the values at a place, by its name.
-struct Reduction {
-  static constexpr Text kType = "str";
+template <Text kMax, Text kMin>
+struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
   Land how = Land::Set;
   bool mean = false;
 
   bool read(const Argument& a) {
-    if (!PyUnicode_Check(a.object)) return false;
-    const auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(a.object, name) == 0; };
-    mean = is("mean");
-    how = mean || is("sum") ? Land::Add : is("prod") ? Land::Mul : is("amax") ? Land::Max : is("amin") ? Land::Min : Land::Set;
-    return how != Land::Set;
+    constexpr Land kLands[] = {Land::Add, Land::Add, Land::Mul, Land::Max, Land::Min};
+    if (!OneOf<"sum", "mean", "prod", kMax, kMin>::read(a)) return false;
+    how = kLands[this->at], mean = this->at == 1;
+    return true;
   }
   // The value that changes none.
   Ref neutral(DType dtype) const {
@@ -735,6 +731,8 @@ struct Reduction {
 };
 
 // Writes x.
+using Reduction = ReductionTo<"amax", "amin">;
+
 Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Reduction reduce,
                        bool include_self) {
   Scattering s;
@@ -768,7 +766,10 @@ Ref one_hot(const TensorInfo& given, Py_ssize_t classes) {
   index.settle();
   const int64_t* values = reinterpret_cast<const int64_t*>(index.data);
   const Py_ssize_t n = index.size();
-  if (classes == -1) classes = std::max<int64_t>(*std::max_element(values, values + n), 0) + 1;
+  if (classes == -1) {
+    const int64_t most = std::max<int64_t>(*std::max_element(values, values + n), 0);
+    if (__builtin_add_overflow(most, 1, &classes)) return {};
+  }
   if (!in_range(index, classes)) return {};
   Py_ssize_t shape[kMaxDims];
   std::copy_n(index.shape, index.ndim, shape);
@@ -805,13 +806,11 @@ void reduce_segments(const T* x, const int64_t* lengths, Py_ssize_t outer, Py_ss
     }
 }
 
-Ref segment_reduce(const TensorInfo& x, const TensorInfo& lengths, Given<"str"> reduce, Dim axis, std::optional<double> initial) {
-  const auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(reduce, name) == 0; };
-  if (!PyUnicode_Check(reduce.object) || !x.is_float() || lengths.dtype != DType::I64 || lengths.ndim != axis + 1 ||
-      is_meta(x, lengths))
-    return {};
-  const bool mean = is("mean");
-  const Land how = mean || is("sum") ? Land::Add : is("prod") ? Land::Mul : is("max") ? Land::Max : Land::Min;
+Ref segment_reduce(const TensorInfo& x, const TensorInfo& lengths, const ReductionTo<"max", "min">& reduce, Dim axis,
+                   std::optional<double> initial) {
+  if (!x.is_float() || lengths.dtype != DType::I64 || lengths.ndim != axis + 1 || is_meta(x, lengths)) return {};
+  const bool mean = reduce.mean;
+  const Land how = reduce.how;
   Py_ssize_t outer = 1, inner = 1, shape[kMaxDims];
   std::copy_n(x.shape, x.ndim, shape);
   for (int d = 0; d < x.ndim; d++) {

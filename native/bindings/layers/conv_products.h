@@ -76,7 +76,7 @@ struct Correlation {
   Py_ssize_t beside = 1;  // phases whose results take turns in a row
   Planes planes;
   std::vector<Phase> phases;
-  const Workspace* filters = nullptr;  // packed, once `run` has begun
+  const Workspace<>* filters = nullptr;  // packed, once `run` has begun
 
   ptrdiff_t item() const { return item_size(type); }
   bool run();

@@ -55,7 +55,7 @@ template <class T>
 struct Chain {
   Py_ssize_t time, states, pitch;  // pitch: from one step of the input to the next, in elements
   const T* scores;
-  Workspace room;  // of all that follows; there may be none
+  Workspace<> room;  // of all that follows; there may be none
   double *alpha, *skips;  // skips: 0 where a state can be reached past a blank
   double *ways, *most;  // three ways into each state
   double *after, *now, *shares, *sums;

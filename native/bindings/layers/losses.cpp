@@ -193,14 +193,8 @@ Ref nll_loss_backward(const TensorInfo& g, const TensorInfo& log_p, const Tensor
 
 bool fits(const TensorInfo& x, const TensorInfo& y) { return x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor); }
 
-// How a loss is reduced: there are kernels for the mean alone.
-struct Mean {
-  static constexpr Text kType = "str";
-  bool read(const Argument& a) {
-    if (PyUnicode_Check(a.object)) return PyUnicode_CompareWithASCIIString(a.object, "mean") == 0;
-    return fail(PyExc_TypeError, "reduction must be a str");
-  }
-};
+// There are kernels for the mean alone.
+using Mean = OneOf<"mean">;
 
 // The mean of (x - y)^2.
 Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
@@ -252,14 +246,8 @@ Gradients mse_loss_backward(const TensorInfo& g, const TensorInfo& x, const Tens
 // ---- squares near 0, absolute differences beyond
 
 // Of the reductions to one number.
-struct ToOne {
-  static constexpr Text kType = "str";
-  bool mean;
-  bool read(const Argument& a) {
-    if (!PyUnicode_Check(a.object)) return fail(PyExc_TypeError, "reduction must be a str");
-    mean = PyUnicode_CompareWithASCIIString(a.object, "mean") == 0;
-    return mean || PyUnicode_CompareWithASCIIString(a.object, "sum") == 0;
-  }
+struct ToOne : OneOf<"mean", "sum"> {
+  bool mean() const { return at == 0; }
 };
 
 bool is_limit(double limit) { return limit > 0 && limit < HUGE_VAL; }
@@ -277,7 +265,7 @@ Ref huber(const TensorInfo& x, const TensorInfo& y, const ToOne& how, double lim
     Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, xc, yc);
     sum = dense_kernels().huber_sum(x.dtype, a, b, n, limit) * scale;
   }
-  each_value(loss, [&]<class T>(T) { return how.mean ? static_cast<T>(sum) / static_cast<T>(n) : static_cast<T>(sum); });
+  each_value(loss, [&]<class T>(T) { return how.mean() ? static_cast<T>(sum) / static_cast<T>(n) : static_cast<T>(sum); });
   return loss;
 }
 
@@ -293,7 +281,7 @@ Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const Tens
   if (device != DeviceType::Meta && n) {
     const double share = by_type(
         x.dtype, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(gc)));
-    const double factor = share * scale / (how.mean ? static_cast<double>(n) : 1);
+    const double factor = share * scale / (how.mean() ? static_cast<double>(n) : 1);
     const char *a = data_of(xc), *b = data_of(yc);
     for (int i = 0; i < 2; i++) {
       if (!made[i]) continue;
@@ -321,13 +309,9 @@ Gradients smooth_l1_loss_backward(const TensorInfo& g, const TensorInfo& x, cons
   return huber_backward_of(g, x, y, how, beta, 1 / beta, needs);
 }
 
-// A text.
-struct Word : Given<"str"> {
-  bool read(const Argument& a) {
-    object = a.object;
-    return PyUnicode_Check(object) || fail(PyExc_TypeError, "%s() expects a str, not %s", a.kernel, Py_TYPE(object)->tp_name);
-  }
-  bool is(const char* text) const { return PyUnicode_CompareWithASCIIString(object, text) == 0; }
+struct Reduced : OneOf<"none", "mean", "sum"> {
+  bool none() const { return at == 0; }
+  bool mean() const { return at == 1; }
 };
 
 // ---- margins between the classes of samples: (samples, classes), or one sample
@@ -343,8 +327,8 @@ struct Samples {
 };
 
 // A loss of each sample as `how` says; `alone` where there is no dimension of samples.
-Ref reduced(DType dtype, const Word& how, const double* losses, Py_ssize_t n, bool alone) {
-  const bool none = how.is("none"), mean = how.is("mean");
+Ref reduced(DType dtype, const Reduced& how, const double* losses, Py_ssize_t n, bool alone) {
+  const bool none = how.none(), mean = how.mean();
   Ref out = new_ref(dtype, none && !alone ? 1 : 0, &n, DeviceType::Cpu);
   double sum = 0;
   for (Py_ssize_t i = 0; i < n; i++) sum += losses[i];
@@ -361,8 +345,8 @@ Ref reduced(DType dtype, const Word& how, const double* losses, Py_ssize_t n, bo
 
 // The factor of a loss on the way back.
 template <class T>
-double share_of(const T* g, const Word& how, Py_ssize_t i, Py_ssize_t n) {
-  const bool none = how.is("none"), mean = how.is("mean");
+double share_of(const T* g, const Reduced& how, Py_ssize_t i, Py_ssize_t n) {
+  const bool none = how.none(), mean = how.mean();
   return static_cast<double>(none ? g[i] : *g) / (mean ? static_cast<double>(n) : 1);
 }
 
@@ -384,7 +368,7 @@ struct MultiMargin {
 };
 
 Ref multi_margin_loss(const TensorInfo& in, const TensorInfo& target, const TensorOrNone& weight, Py_ssize_t p, double margin,
-                      const Word& how) {
+                      const Reduced& how) {
   MultiMargin m;
   if (!m.read(in, target, weight, p)) return {};
   std::vector<double> losses(static_cast<size_t>(m.s.count));
@@ -405,9 +389,9 @@ Ref multi_margin_loss(const TensorInfo& in, const TensorInfo& target, const Tens
 }
 
 Ref multi_margin_loss_backward(const TensorInfo& g, const TensorInfo& in, const TensorInfo& target, const TensorOrNone& weight,
-                               Py_ssize_t p, double margin, const Word& how) {
+                               Py_ssize_t p, double margin, const Reduced& how) {
   MultiMargin m;
-  if (g.dtype != in.dtype || !m.read(in, target, weight, p) || g.size() != (how.is("none") ? m.s.count : 1)) return {};
+  if (g.dtype != in.dtype || !m.read(in, target, weight, p) || g.size() != (how.none() ? m.s.count : 1)) return {};
   Ref gc = contiguous(g.tensor), out = new_ref(in.dtype, in.ndim, in.shape, DeviceType::Cpu);
   const auto run = [&]<class T>(const T* x, const T* w, const T* shares, T* to) {
     for (Py_ssize_t i = 0; i < m.s.count; i++, x += m.s.classes, to += m.s.classes) {
@@ -453,7 +437,7 @@ struct Multilabel {
   }
 };
 
-Ref multilabel_margin_loss(const TensorInfo& in, const TensorInfo& target, const Word& how) {
+Ref multilabel_margin_loss(const TensorInfo& in, const TensorInfo& target, const Reduced& how) {
   Multilabel m;
   if (!m.read(in, target)) return {};
   std::vector<double> losses(static_cast<size_t>(m.s.count));
@@ -491,18 +475,19 @@ Ref multilabel_margin_loss(const TensorInfo& in, const TensorInfo& target, const
   return reduced(in.dtype, how, losses.data(), m.s.count, target.ndim < 2);
 }
 
-Ref multilabel_margin_loss_backward(const TensorInfo& g, const TensorInfo& in, const TensorInfo& target, const Word& how) {
+Ref multilabel_margin_loss_backward(const TensorInfo& g, const TensorInfo& in, const TensorInfo& target, const Reduced& how) {
   Multilabel m;
-  if (g.dtype != in.dtype || !m.read(in, target) || g.size() != (how.is("none") ? m.s.count : 1)) return {};
+  if (g.dtype != in.dtype || !m.read(in, target) || g.size() != (how.none() ? m.s.count : 1)) return {};
   Ref gc = contiguous(g.tensor), out = new_ref(in.dtype, in.ndim, in.shape, DeviceType::Cpu);
   const char *from = data_of(m.x), *given = data_of(gc);
   char* made = data_of(out);
   const auto run = [&]<class T>(const T* x, const T* shares, T* to) {
     std::vector<int> counts(static_cast<size_t>(m.s.classes));
+    std::vector<Py_ssize_t> owed(counts.size());
     for (Py_ssize_t i = 0; i < m.s.count; i++, x += m.s.classes, to += m.s.classes) {
       const Py_ssize_t n = m.mark(i), classes = m.s.classes;
-      std::vector<Py_ssize_t> owed(static_cast<size_t>(classes));
       std::fill(counts.begin(), counts.end(), 0);
+      std::fill(owed.begin(), owed.end(), 0);
       for (Py_ssize_t k = 0; k < n; k++) {
         const int64_t t = m.labels[i * classes + k];
         const T start = 1 - x[t];

@@ -399,7 +399,8 @@ Ref constant_pad(const TensorInfo& x, const Sizes& pad, Any value) {
   for (int i = 0; i < count; i++) {
     const int d = ndim - 1 - i;
     const Py_ssize_t before = pad.at[2 * i], after = pad.at[2 * i + 1];
-    if (std::max(std::abs(before), std::abs(after)) > Py_ssize_t{1} << 40) return {};
+    constexpr Py_ssize_t kMost = Py_ssize_t{1} << 40;
+    if (std::min(before, after) < -kMost || std::max(before, after) > kMost) return {};
     shape[d] += before + after;
     kept[d] += std::min<Py_ssize_t>(before, 0) + std::min<Py_ssize_t>(after, 0);
     if (shape[d] < 0 || kept[d] < 0) return {};

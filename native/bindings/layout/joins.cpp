@@ -181,11 +181,12 @@ Ref block_diag(TensorInfos& tensors) {
   return result;
 }
 
-// Each joined tensor's piece of g, as views.
+// Each joined tensor's piece of g, as views. A gradient that a hook made smaller is left to the rule.
 Tensors cat_backward(TensorInfo& g, Dim dim, Given<"tuple[Sequence[int], ...]"> shapes) {
   if (!PyTuple_Check(shapes)) return {};
   const Py_ssize_t count = PyTuple_GET_SIZE(shapes.object);
   const Py_ssize_t total = g.ndim ? g.shape[dim] : 0;
+  Py_ssize_t used = 0;
   Ref pieces = owned(PyTuple_New(count));
   look_again(g, dim, total);
   Layout l(g.tensor);
@@ -193,6 +194,8 @@ Tensors cat_backward(TensorInfo& g, Dim dim, Given<"tuple[Sequence[int], ...]"> 
     PyObject* sizes = PyTuple_GET_ITEM(shapes.object, i);
     const bool skipped = PyTuple_GET_SIZE(sizes) != g.ndim;  // an empty vector among matrices
     const Py_ssize_t size = skipped ? 0 : PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, dim));
+    if (size > total - used) return {};
+    used += size;
     l.shape[dim] = size;
     Ref piece = skipped ? new_ref(g.dtype, 1, &size, device_of(g)) : make_view(g, l);
     PyTuple_SET_ITEM(pieces.get(), i, piece.release());

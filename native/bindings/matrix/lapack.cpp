@@ -758,30 +758,15 @@ Pair geqrf(const TensorInfo& a) {
   return fine ? Pair(tuple_of(out, tau)) : Pair();
 }
 
-enum class Mode : uint8_t { Reduced, Complete, OnlyR };
-struct QrMode {
-  static constexpr Text kType = "str";
-  bool read(const Argument& a) {
-    if (!PyUnicode_Check(a.object)) return false;
-    constexpr const char* kNames[] = {"reduced", "complete", "r"};
-    for (int i = 0; i < 3; i++) {
-      if (PyUnicode_CompareWithASCIIString(a.object, kNames[i])) continue;
-      mode = static_cast<Mode>(i);
-      return true;
-    }
-    return false;
-  }
-  Mode mode;
-};
-
-Pair qr(const TensorInfo& a, const QrMode& how) {
+Pair qr(const TensorInfo& a, const OneOf<"reduced", "complete", "r">& how) {
+  enum Mode { Reduced, Complete, OnlyR };
   One one;
   if (!read_one(a, one, false) || !a.size()) return {};
-  const Mode mode = how.mode;
+  const Mode mode = static_cast<Mode>(how.at);
   const DeviceType device = device_of(a);
   const Py_ssize_t m = one.a.rows, n = one.a.columns, k = std::min(m, n), none = 0;
-  const Py_ssize_t columns = mode == Mode::Complete ? m : k, rows = mode == Mode::Complete ? m : k;
-  Ref q = mode == Mode::OnlyR ? new_ref(a.dtype, 1, &none, device) : matrices_ref(a.dtype, one.lead, m, columns, device);
+  const Py_ssize_t columns = mode == Complete ? m : k, rows = mode == Complete ? m : k;
+  Ref q = mode == OnlyR ? new_ref(a.dtype, 1, &none, device) : matrices_ref(a.dtype, one.lead, m, columns, device);
   Ref r = matrices_ref(a.dtype, one.lead, rows, n, device);
   if (!has_memory(r)) return tuple_of(q, r);
   char *to_q = data_of(q), *to_r = data_of(r);
@@ -799,7 +784,7 @@ Pair qr(const TensorInfo& a, const QrMode& how) {
       char *upper = to_r + i * rows * n * item, *left = to_q + i * m * columns * item;
       for (ptrdiff_t j = 0; j < count * n; j++) std::copy_n(x + j * m * item, rows * item, upper + j * rows * item);
       clear_triangle(a.dtype, upper, count, rows, n, true);
-      if (mode == Mode::OnlyR) return true;
+      if (mode == OnlyR) return true;
       for (ptrdiff_t j = 0; j < count; j++) std::copy_n(x + j * m * n * item, m * k * item, left + j * m * columns * item);
       return lapack::reflect_identity(a.dtype, count, m, columns, k, left, tau);
     });
@@ -970,20 +955,7 @@ Ref svdvals(const TensorInfo& a) { return singular(a, false, nullptr, nullptr); 
 
 // ---- least squares
 
-struct Driver {
-  static constexpr Text kType = "str";
-  bool read(const Argument& a) {
-    if (!PyUnicode_Check(a.object)) return false;
-    constexpr std::pair<const char*, char> kNames[] = {{"gels", 0}, {"gelsy", 'y'}, {"gelsd", 'd'}, {"gelss", 's'}};
-    for (const auto& [name, letter] : kNames) {
-      if (PyUnicode_CompareWithASCIIString(a.object, name)) continue;
-      which = letter;
-      return true;
-    }
-    return false;
-  }
-  char which;
-};
+using Driver = OneOf<"gels", "gelsy", "gelsd", "gelss">;
 
 Result<"tuple[Tensor, Tensor, Tensor, Tensor]"> lstsq(const TensorInfo& a, const TensorInfo& b, const std::optional<double>& rcond,
                                                       const Driver& driver) {
@@ -996,7 +968,7 @@ Result<"tuple[Tensor, Tensor, Tensor, Tensor]"> lstsq(const TensorInfo& a, const
   const DeviceType device = device_of(a, b);
   if (device == DeviceType::Meta) return {};  // the shapes depend on values
   const Py_ssize_t m = x.rows, n = x.columns, k = y.columns, least = std::min(m, n), most = std::max(m, n), none = 0;
-  const char which = driver.which;
+  const char which = "\0yds"[driver.at];
   const bool valued = which == 'd' || which == 's';
   const DType real = real_of(a.dtype);
   const auto nothing = [&](DType dtype) { return new_ref(dtype, 1, &none, device); };

@@ -176,7 +176,7 @@ struct Tally {
     }
   }
   Py_ssize_t size, tables;
-  Workspace room;
+  Workspace<> room;
   int64_t* at;
 };
 

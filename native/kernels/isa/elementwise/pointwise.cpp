@@ -373,10 +373,7 @@ void simplify(Plan& plan, Dims& dims) {
 template <void (*run)(const Plan&, ptrdiff_t, ptrdiff_t)>
 void run_on_threads(const Plan& plan, ptrdiff_t n, ptrdiff_t cost) {
   if (n * cost < kParallelWork) return run(plan, 0, n);
-  parallel_for(
-      n, kParallelWork / 2 / cost + 1,
-      [](void* context, ptrdiff_t begin, ptrdiff_t end) { run(*static_cast<const Plan*>(context), begin, end); },
-      const_cast<Plan*>(&plan));
+  parallel(n, kParallelWork / 2 / cost + 1, [&](ptrdiff_t begin, ptrdiff_t end) { run(plan, begin, end); });
 }
 
 void run_split(const Plan& plan, ptrdiff_t n) {
@@ -515,9 +512,7 @@ bool try_narrow(const ProgramView& program, const Strided* inputs, const Strided
   Narrow call{step.op, out.dtype, data[a], data[b], single[a] && a != b, single[b], out.data};
   if ((single[a] && single[b]) || !run_narrow(call, 0, 0)) return false;
   if (n < 8 * kParallelWork) return run_narrow(call, 0, n);
-  parallel_for(
-      n, kParallelWork,
-      [](void* context, ptrdiff_t begin, ptrdiff_t end) { run_narrow(*static_cast<const Narrow*>(context), begin, end); }, &call);
+  parallel(n, kParallelWork, [&](ptrdiff_t begin, ptrdiff_t end) { run_narrow(call, begin, end); });
   return true;
 }
 

@@ -14,17 +14,19 @@ RUSHLIGHT_INLINE T absolute(T d) {
   return d < 0 ? -d : d;
 }
 
-struct SumOfSizes {
-  template <class V>
-  static RUSHLIGHT_INLINE V with(V d, V sum) {
-    return sum + absolute(d);
-  }
+struct Sum {
   template <class V>
   static RUSHLIGHT_INLINE V both(V a, V b) {
     return a + b;
   }
 };
-struct SumOfSquares {
+struct SumOfSizes : Sum {
+  template <class V>
+  static RUSHLIGHT_INLINE V with(V d, V sum) {
+    return sum + absolute(d);
+  }
+};
+struct SumOfSquares : Sum {
   template <class T>
   static RUSHLIGHT_INLINE Vec<T> with(Vec<T> d, Vec<T> sum) {
     return fma(d, d, sum);
@@ -32,10 +34,6 @@ struct SumOfSquares {
   template <class T>
   static RUSHLIGHT_INLINE T with(T d, T sum) {
     return d * d + sum;
-  }
-  template <class V>
-  static RUSHLIGHT_INLINE V both(V a, V b) {
-    return a + b;
   }
 };
 struct Largest {
