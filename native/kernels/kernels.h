@@ -1,8 +1,9 @@
 // Numeric kernels: loops over raw pointers. Nothing here knows Python.
 //
-// Read first: `DType` (what an element is), `Program` (what the pointwise machine runs), `Kernels` (the table of entry
-// points). The same sources are compiled once per instruction set (see CMakeLists.txt), each into its own namespace
-// RUSHLIGHT_ISA; `kernels()` returns the table of the best set this processor has, chosen once at load.
+// Read first: `DType` (what an element is), `Program` (what the pointwise machine runs),
+// `Kernels` (the table of entry points). The same sources are compiled once per instruction set
+// (see CMakeLists.txt), each into its own namespace RUSHLIGHT_ISA; `kernels()` returns the table
+// of the best set this processor has, chosen once at load.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -7,8 +7,9 @@
 
 namespace rushlight {
 
-// Room for some elements, from what the allocator keeps: aligned to lines of the cache, with kSlackBytes behind it. p is null where
-// there is no memory. `count` is a double since sizes that fit into no memory are asked for as well.
+// Room for some elements, from what the allocator keeps: aligned to lines of the cache, with
+// kSlackBytes behind it. p is null where there is no memory. `count` is a double since sizes that
+// fit into no memory are asked for as well.
 template <class T = char>
 struct Workspace {
   explicit Workspace(double count) {

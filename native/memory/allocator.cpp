@@ -16,6 +16,9 @@
 #include <unistd.h>
 #define RUSHLIGHT_MMAP 1
 #endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace rushlight::memory {
 
@@ -510,7 +513,12 @@ Stats stats() {
   return {used, used + segments().kept(), static_cast<std::size_t>(most.load(std::memory_order_relaxed))};
 }
 
-void empty_cache() { segments().empty(); }
+void empty_cache() {
+  segments().empty();
+#ifdef __GLIBC__
+  malloc_trim(0);  // what small blocks, Python and libraries have freed
+#endif
+}
 
 #else
 

@@ -27,6 +27,6 @@ struct Stats {
 };
 Stats stats();
 void reset_peak();
-void empty_cache();  // gives what is kept to the system, small blocks apart
+void empty_cache();  // gives what is kept to the system, and free pages of malloc; small blocks stay
 
 }  // namespace rushlight::memory

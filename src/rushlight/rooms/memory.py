@@ -64,7 +64,7 @@ def reset_peak() -> None:
 
 
 def empty_cache() -> None:
-    """Give kept memory to the system. Small blocks stay.
+    """Give kept memory, and free pages of `malloc`, to the system. Small blocks stay.
 
     >>> from rushlight import memory
     >>> memory.empty_cache()
