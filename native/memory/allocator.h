@@ -27,6 +27,6 @@ struct Stats {
 };
 Stats stats();
 void reset_peak();
-void empty_cache();  // gives what is kept to the system, and free pages of malloc; small blocks stay
+void empty_cache();  // all that is kept but small blocks, and malloc's free pages, to the system
 
 }  // namespace rushlight::memory
