@@ -536,8 +536,25 @@ def measure(
     }
 
 
-def main(workloads: Workloads = WORKLOADS, module: str = "workloads") -> None:
-    """The command. `module` is the file of the programs, by whose name a worker finds them."""
+def file_of(result: dict[str, Any]) -> str:
+    """The result as JSON: a row on a line, numbers of four digits."""
+
+    def rounded(text: str) -> float:
+        return float(f"{float(text):.4g}")
+
+    rows = json.loads(json.dumps(result["rows"]), parse_float=rounded)
+    lines = ",\n".join(json.dumps({k: v for k, v in r.items() if v is not None}) for r in rows)
+    head = json.dumps(result | {"rows": []}, indent=1)
+    return head.replace('"rows": []', f'"rows": [\n{lines}\n ]') + "\n"
+
+
+def main(
+    workloads: Workloads = WORKLOADS,
+    module: str = "workloads",
+    table: Callable[[dict[str, Any]], str] = markdown,
+) -> None:
+    """The command. `module` is the file of the programs, by whose name a worker finds them;
+    `table` makes of a result the table for documents."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="short turns, for a rough look")
     parser.add_argument(
@@ -569,10 +586,11 @@ def main(workloads: Workloads = WORKLOADS, module: str = "workloads") -> None:
         result = json.loads(Path(options.show).read_text(encoding="utf-8"))
         for texts in [HEADINGS, *(cells(row) for row in result["rows"])]:
             show(line_of(texts))
+        show("\n" + summary(result["rows"]))
     else:
         result = measure(options, workloads, show)
     if options.markdown:
-        print(markdown(result))
+        print(table(result))
     # A rough or partial run does not stand for the machine: it is kept only where asked.
     partial = options.quick or options.only or options.threads
     if options.show or options.json == "-" or (partial and not options.json):
@@ -581,7 +599,7 @@ def main(workloads: Workloads = WORKLOADS, module: str = "workloads") -> None:
     file = HERE / "results" / f"{prefix}{result['date']}.json"
     file = Path(options.json) if options.json else file
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    file.write_text(file_of(result), encoding="utf-8")
     show(f"\nwritten to {os.path.relpath(file)}")
 
 

@@ -8,8 +8,8 @@ The calls are the table's own samples, scaled (tests/table/scaled.py): about 100
 1,000,000 elements, matrices of 16, 128 and 512; hardly an extent is a multiple of a tile. A row is
 named by op, sample and rule, element type, size, layout and direction, "backward" being the call
 with all its gradients; after the row stands what computed it where that was NumPy. compare.py
-measures and shows the rows as its own; `--threads 1 2` times both. A whole run, of float32, is kept
-as benchmarks/results/ops-DATE.json. `make bench-ops` runs it.
+measures and shows the rows as its own; `--threads 1 2` times both, `--markdown` sums them up. A
+whole run, of float32, is kept as benchmarks/results/ops-DATE.json. `make bench-ops` runs it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -141,6 +142,25 @@ def listed(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
                             yield f"{row} backward", shown
 
 
+def kinds(result: dict[str, Any]) -> str:
+    """A table of Markdown: for each kind of row how many, their mean, and the slowest."""
+    found: dict[tuple[str, ...], list[tuple[float, str]]] = {}
+    for row in result["rows"]:
+        if "ratio" in row:
+            op, number, _, *kind = row["name"].split()
+            name = op if number == "0" else f"{op} ({number})"
+            found.setdefault((*kind, str(row["threads"])), []).append((row["ratio"], name))
+    lines = ["| type | size | layout | | threads | rows | mean | under 1 | under 0.8 | slowest |"]
+    lines.append("|---" * 10 + "|")
+    for kind, rows in found.items():
+        ratios = [ratio for ratio, _ in rows]
+        under = [str(sum(ratio < limit for ratio in ratios)) for limit in (1, 0.8)]
+        slowest = ", ".join(f"{name} {ratio:.2f}" for ratio, name in sorted(rows)[:8])
+        mean = f"{geometric_mean(ratios):.2f}"
+        lines.append(f"| {' | '.join([*kind, str(len(rows)), mean, *under, slowest])} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     import compare
 
@@ -154,7 +174,7 @@ def main() -> None:
     for name, shown in listed(options):
         WORKLOADS[name] = row_of(name)[0], shown
     sys.argv[1:] = ["--quick", *rest]
-    compare.main(WORKLOADS, "ops")
+    compare.main(WORKLOADS, "ops", kinds)
 
 
 if __name__ == "__main__":
