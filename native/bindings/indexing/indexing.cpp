@@ -469,14 +469,18 @@ Ref gather_backward(const TensorInfo& g, Py_ssize_t dim, const TensorInfo& index
   return along >= 0 && land(info_of(out), along, index, g, Land::Add, true) ? std::move(out) : Ref();
 }
 
+// Whether a tensor without dimensions is in order as src: a number that lands everywhere is not given by one.
+bool covers(const TensorInfo& src, const TensorInfo& index) { return src.ndim || (index.ndim <= 1 && index.size() <= 1); }
+
 template <Land kHow>
 Nothing scatter_function(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src) {
-  return land(x, dim, index, src, kHow);
+  return covers(src, index) ? land(x, dim, index, src, kHow) : Nothing();
 }
 
 // The same of a copy, which nobody sees where an index is out of range.
 template <Land kHow>
 Ref scatter_copy(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src) {
+  if (!covers(src, index)) return {};
   Ref out = owned(contiguous_copy(x.tensor));
   return land(info_of(out), dim, index, src, kHow, true) ? std::move(out) : Ref();
 }
@@ -530,7 +534,7 @@ struct Slices {
 // Writes x.
 Nothing index_add(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& source, Any alpha) {
   Slices s;
-  if (!s.read(x, dim, index, source)) return {};
+  if (x.ndim != source.ndim || !s.read(x, dim, index, source)) return {};
   Ref scaled;
   double factor = 1;
   if (!PyLong_CheckExact(alpha) || PyLong_AsLong(alpha) != 1) {
@@ -736,7 +740,8 @@ using Reduction = ReductionTo<"amax", "amin">;
 Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Reduction reduce,
                        bool include_self) {
   Scattering s;
-  if (!x.is_float() || !x.tensor->is_writeable() || is_meta(x, index, src) || !s.read(x, dim, index, src)) return {};
+  if (!x.is_float() || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) || !s.read(x, dim, index, src))
+    return {};
   if (!include_self && !land(x, dim, s.index, info_of(reduce.neutral(x.dtype)), Land::Set, true)) return {};
   if (!land(x, dim, s.index, src, reduce.how, true)) return {};
   return reduce.divided(x, x.shape, x.ndim, 1, include_self, [&](const TensorInfo& counts, const TensorInfo& one) {
@@ -749,7 +754,7 @@ Nothing index_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, cons
                      bool include_self) {
   Slices s;
   if (!x.is_float() || is_meta(x, index, source) || (reduce.how == Land::Add && !reduce.mean)) return {};
-  if (!s.read(x, dim, index, source)) return {};
+  if (x.ndim != source.ndim || !s.read(x, dim, index, source)) return {};
   if (!include_self && !s.fill(info_of(reduce.neutral(x.dtype)))) return {};
   if (!s.land(reduce.how)) return {};
   Py_ssize_t inner = 1;
@@ -861,8 +866,8 @@ const KernelRows rows{
     long_kernel<linear, kLinearIndex>(),
     long_kernel<gather_function, "gather(x, dim, index, sparse_grad=False)">(),
     long_kernel<gather_backward, "gather_backward(g, dim, index, shape): zeros with g added where gather reads">(),
-    long_kernel<scatter_function<Land::Set>, "scatter_set(x, dim, index, src): writes x; src may be one number">(),
-    long_kernel<scatter_function<Land::Add>, "scatter_add(x, dim, index, src): writes x; src may be one number">(),
+    long_kernel<scatter_function<Land::Set>, "scatter_set(x, dim, index, src): writes x">(),
+    long_kernel<scatter_function<Land::Add>, "scatter_add(x, dim, index, src): writes x">(),
     long_kernel<scatter_copy<Land::Set>, "scatter_set_copy(x, dim, index, src): scatter_set of a copy">(),
     long_kernel<scatter_copy<Land::Add>, "scatter_add_copy(x, dim, index, src): scatter_add of a copy">(),
     long_kernel<scatter_mode, "scatter(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min">(),

@@ -1,6 +1,7 @@
 """Values written, added and reduced at places, and parts replaced."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -194,3 +195,38 @@ def test_nonzero_static():
         np.testing.assert_array_equal(kernels.nonzero_static(a, size, -7), want)
     assert kernels.nonzero_static(np.array(1.0), 2, -1).shape == (2, 0)
     assert kernels.nonzero_static(a, -1, 0) is NotImplemented
+
+
+SCATTERS = {
+    "scatter_": {},
+    "scatter_add_": {},
+    "scatter_reduce_": {"reduce": "sum"},
+}
+
+
+@pytest.mark.parametrize("name", SCATTERS)
+@pytest.mark.parametrize(
+    ("to", "places", "said"),
+    [
+        ((3,), (2,), "to be no larger size than src []"),
+        ((1, 1), (1, 1), "same number of dimensions as src tensor"),
+    ],
+)
+def test_a_tensor_without_dimensions_is_one_element(name, to, places, said):
+    index = torch.zeros(places, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match=re.escape(said)):
+        getattr(torch.zeros(to), name)(0, index, torch.tensor(1.0), **SCATTERS[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "to", "dim", "said"),
+    [
+        ("index_add_", (), (3,), 0, "source tensor shape must match self tensor shape"),
+        ("index_add_", (), (1, 1), 1, "Indexing dim 1 is out of bounds of the source tensor"),
+        ("index_reduce_", ("prod",), (3,), 0, "source tensor shape must match self tensor shape"),
+        ("index_copy_", (), (1, 1), 0, "must have same slice shapes"),
+    ],
+)
+def test_a_source_without_dimensions_is_no_slice(name, more, to, dim, said):
+    with pytest.raises(RuntimeError, match=said):
+        getattr(torch.zeros(to), name)(dim, torch.tensor([0]), torch.tensor(1.0), *more)

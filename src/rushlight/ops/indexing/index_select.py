@@ -56,7 +56,7 @@ def _select(x: Array, dim: int, index: Array) -> Any:
             )
         _in_range(index, 1, lambda _: IndexError("index out of range in self"))
         return x.copy()
-    if index.size and x.shape[dim] == 0:
+    if index.size and x.shape[dim] == 0 and x.ndim > 1:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
 
     def complain(bad: Any) -> Exception:
@@ -117,6 +117,11 @@ def _check_source(op: str, x: Array, dim: int, index: Array, source: Array) -> i
         raise RuntimeError(
             f"{op}(): self ({scalar_name(x)}) and source ({scalar_name(source)}) must have the "
             "same scalar type"
+        )
+    if dim and dim >= source.ndim:
+        raise RuntimeError(
+            f"{op}(): Indexing dim {dim} is out of bounds of the source tensor with dim "
+            f"{source.ndim}"
         )
     if source.ndim == 0 and index.size != 1 and index.ndim:
         raise IndexError(
@@ -181,7 +186,7 @@ def _write_index_copy(x: Array, dim: int, index: Array, source: Array) -> None:
         )
     want = [n for d, n in enumerate(x.shape) if d != dim]
     have = [n for d, n in enumerate(source.shape) if d != dim]
-    if source.ndim and want != have:
+    if want != have:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
             f"slice shape: {' '.join(map(str, want))} at dimension {dim} and source slice shape: "

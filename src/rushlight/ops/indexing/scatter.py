@@ -75,8 +75,8 @@ def _check_picks(op: str, x: Array, dim: int, index: Array, src: Array | None = 
                 f"Size does not match at dimension {at} expected index {list(index.shape)} to be "
                 f"no larger than self {list(x.shape)} apart from dimension {dim}"
             )
-    elif src is not None and src.ndim:
-        if not fits or any(n > m for n, m in zip(flat(index).shape, src.shape, strict=True)):
+    elif src is not None:
+        if not fits or any(n > m for n, m in zip(flat(index).shape, flat(src).shape, strict=True)):
             raise RuntimeError(
                 f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} "
                 f"apart from dimension {dim} and to be no larger size than src {list(src.shape)}"

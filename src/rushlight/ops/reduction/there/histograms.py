@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite, prod
 
 from .... import _core
@@ -36,6 +37,22 @@ def histc(a: Tensor, bins: int, low: float, high: float) -> Tensor:
     ones = filled(empty((a.numel(),), a, dtypes.int64), 1)
     counts = counts.scatter_add(0, _core.kernels.reshape(place, (a.numel(),)), ones)
     return rows(counts[:bins], a.dtype)
+
+
+@there(_core.kernels.bin_counts, takes="float")
+def bin_counts(x: Tensor, edges: Sequence[Tensor], weights: Tensor | None = None) -> Tensor:
+    inside, place = filled(empty((x.shape[0],), x, dtypes.bool), True), 0
+    for column, edge in zip(map(rows, x.unbind(1)), edges, strict=True):
+        bins = edge.numel() - 1
+        at = _core.kernels.searchsorted(edge, column, True, None, False) - 1
+        place = place * bins + where(at < bins, at, bins - 1)
+        inside = inside & (column >= edge[0]) & (column <= edge[bins])
+    shape = tuple(edge.numel() - 1 for edge in edges)
+    place = where(inside, place, prod(shape))
+    values = filled(empty(place.shape, x, dtypes.int64), 1) if weights is None else weights
+    counts = zeros((prod(shape) + 1,), x, values.dtype)
+    counts = counts.scatter_add(0, place, _core.kernels.reshape(values, place.shape))
+    return rows(_core.kernels.reshape(counts[: prod(shape)], shape), x.dtype)
 
 
 def _rounded(low: float, high: float, bins: int, dtype: dtypes.dtype) -> list[float]:
