@@ -434,7 +434,7 @@ def _is_by_types(args: tuple[Any, ...], signatures: tuple[Signature, ...]) -> bo
     return any(
         len(args) <= len(s.params)
         and all(
-            (isinstance(a, _core.Tensor) and p.types[0] == "Tensor" or type(a) in (int, float))
+            ((isinstance(a, _core.Tensor) and p.types[0] == "Tensor") or type(a) in (int, float))
             and not p.variable
             for a, p in zip(args, s.params, strict=False)
         )
