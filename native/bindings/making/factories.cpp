@@ -91,6 +91,13 @@ Ref full(Making& call) {
   return filled(call.dtype, l, number.type, &number.real);
 }
 
+Ref scalar_tensor(Making& call) {
+  Number number;
+  if (call.dtype == DType::Count) call.dtype = registry.default_dtype;
+  if (call.n != 1 || !number.read(call.args[0], call.dtype)) return {};
+  return filled(call.dtype, Layout(), number.type, &number.real);
+}
+
 Ref new_full(Making& call) {
   Layout l;
   Number number;
@@ -329,6 +336,7 @@ const KernelRows rows{
     factory<constant<0>>("zeros(*args: Any, **how: Any) -> Tensor"),
     factory<constant<1>>("ones(*args: Any, **how: Any) -> Tensor"),
     factory<full>("full(*args: Any, **how: Any) -> Tensor"),
+    factory<scalar_tensor>("scalar_tensor(*args: Any, **how: Any) -> Tensor"),
     factory<constant_like<0>>("zeros_like(*args: Any, **how: Any) -> Tensor"),
     factory<constant_like<1>>("ones_like(*args: Any, **how: Any) -> Tensor"),
     factory<full_like>("full_like(*args: Any, **how: Any) -> Tensor"),

@@ -128,6 +128,16 @@ def test_a_device_named():
         assert torch.zeros(2, device=torch.device("cpu")).tolist() == [0, 0]
 
 
+def test_a_number():
+    assert torch.scalar_tensor(2).dtype is torch.float32 and kernels.scalar_tensor(2).item() == 2
+    assert kernels.scalar_tensor(-3, dtype=torch.int64, device="cpu").tolist() == -3
+    for number in (True, 1j, math.inf, "1"):
+        assert kernels.scalar_tensor(number) is NotImplemented
+    for shape in ((0, 3), (3, 0), (3, 2), (2, 3)):
+        made = torch.zeros(shape).fill_diagonal_(1)
+        np.testing.assert_array_equal(made.numpy(), np.eye(*shape))
+
+
 def test_to():
     t = torch.ones(2, requires_grad=True)
     for args in (("cpu",), (torch.device("cpu"), torch.float32), (torch.float32,)):

@@ -391,7 +391,7 @@ def stay_here(name: str, *values: object, device: object = None) -> None:
             if v._accelerator is not None or v._on_meta:
                 found = v.device
                 break
-        elif type(v) in (tuple, list):
+        elif isinstance(v, (tuple, list)):
             stay_here(name, *v)
     if found is not None and found is not cpu:
         raise NotImplementedError(
