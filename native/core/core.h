@@ -628,6 +628,7 @@ int run_nested(const std::function<int()>& work);
 // Objects that the Python side registers at import (see module.cpp).
 struct Registry {
   PyObject* size_type = nullptr;
+  PyObject* device_type = nullptr;
   PyObject* dtypes[static_cast<int>(DType::Count)] = {};
   DType default_dtype = DType::F32;
   PyObject* symbol_type = nullptr;  // what partials are traced with

@@ -20,7 +20,7 @@ PyObject* make_kernels_module();
 
 namespace {
 
-// register(size=type, dtypes=[...], symbol=type, parameter=type, callbacks={...}): what the core calls back into.
+// register(size=type, device=type, dtypes=[...], symbol=type, parameter=type, callbacks={...}): what the core calls back into.
 PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
@@ -30,6 +30,9 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
     if (!strcmp(name, "size")) {
       Py_INCREF(value);
       Py_XSETREF(registry.size_type, value);
+    } else if (!strcmp(name, "device")) {
+      Py_INCREF(value);
+      Py_XSETREF(registry.device_type, value);
     } else if (!strcmp(name, "symbol")) {
       Py_INCREF(value);
       Py_XSETREF(registry.symbol_type, value);

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core as _core
 from ._base import FOLDER as _FOLDER
 from ._base import determinism as _determinism
+from ._base import device as _device
 from ._base import dtypes as _dtypes
 from ._base import errors as _errors
 from ._base import size as _size
@@ -22,14 +23,13 @@ from ._base.dtypes import dtype
 
 # The core makes shapes and element types of these; it must know them before any op is defined.
 # Errors name a line of the program: lines of files in `folder` are skipped.
-_core.register(size=_size.Size, dtypes=list(_dtypes.ALL), folder=_FOLDER)
+_core.register(size=_size.Size, device=_device.device, dtypes=list(_dtypes.ALL), folder=_FOLDER)
 
 from . import _tensor as _tensor  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from . import ops as ops  # noqa: E402
 from . import random as random  # noqa: E402
 from . import storage as _storage  # noqa: E402
-from ._base import device as _device  # noqa: E402
 from ._base import dlpack as _dlpack  # noqa: E402
 from ._base import printing as _printing  # noqa: E402
 from ._base.threads import get_num_interop_threads as get_num_interop_threads  # noqa: E402

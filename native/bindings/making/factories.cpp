@@ -91,6 +91,13 @@ Ref full(Making& call) {
   return filled(call.dtype, l, number.type, &number.real);
 }
 
+Ref scalar_tensor(Making& call) {
+  Number number;
+  if (call.dtype == DType::Count) call.dtype = registry.default_dtype;
+  if (call.n != 1 || !number.read(call.args[0], call.dtype)) return {};
+  return filled(call.dtype, Layout(), number.type, &number.real);
+}
+
 Ref new_full(Making& call) {
   Layout l;
   Number number;
@@ -296,6 +303,30 @@ Ref isreal(const TensorInfo& a) {
   return like(a.tensor, DType::Bool, DType::Bool, &truth);
 }
 
+// Tensor.to(device, dtype), or one of them, which may be keywords: the tensor itself, or another type of it.
+PyObject* to(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  try {
+    Making call{args, n};
+    bool here = n > 1 && Making::names_cpu(args[1]);
+    if (observed() || n > 2 + here || (n > 1 + here && !call.read_dtype(args[1 + here]))) return no_kernel();
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+      PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n + k];
+      const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+      const bool fits = is("device")  ? !here && (here = Making::names_cpu(value))
+                        : is("dtype") ? call.dtype == DType::Count && call.read_dtype(value)
+                                      : is("non_blocking") && PyBool_Check(value);
+      if (!fits) return no_kernel();
+    }
+    const Tensor* t = call.model();
+    if (!t) return no_kernel();
+    if (call.dtype == t->dtype) return Py_NewRef(args[0]);
+    Op* cast = callbacks.to_copy.op();
+    return cast ? call_op(cast, args[0], registry.dtypes[static_cast<int>(call.dtype)]) : nullptr;
+  } catch (const Raised&) {
+    return nullptr;
+  }
+}
+
 Nothing default_is_cpu(bool truth) {
   on_cpu = truth;
   return none();
@@ -305,6 +336,7 @@ const KernelRows rows{
     factory<constant<0>>("zeros(*args: Any, **how: Any) -> Tensor"),
     factory<constant<1>>("ones(*args: Any, **how: Any) -> Tensor"),
     factory<full>("full(*args: Any, **how: Any) -> Tensor"),
+    factory<scalar_tensor>("scalar_tensor(*args: Any, **how: Any) -> Tensor"),
     factory<constant_like<0>>("zeros_like(*args: Any, **how: Any) -> Tensor"),
     factory<constant_like<1>>("ones_like(*args: Any, **how: Any) -> Tensor"),
     factory<full_like>("full_like(*args: Any, **how: Any) -> Tensor"),
@@ -317,6 +349,7 @@ const KernelRows rows{
     factory<logspace>("logspace(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<false>>("tril_indices(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<true>>("triu_indices(*args: Any, **how: Any) -> Tensor"),
+    {"to", method_of<to>(), METH_FASTCALL | METH_KEYWORDS, "to(*args: Any, **how: Any) -> Tensor"},
     layout_kernel<fill, "fill(a, value): writes a">(),
     layout_kernel<filled_like, "filled_like(a, value)">(),
     layout_kernel<zero, "zero(a): writes a">(),

@@ -20,20 +20,31 @@ struct Making {
   Py_ssize_t n;
   DType dtype = DType::Count;
 
-  // False where a keyword says more than the element type.
+  // False where a keyword says more than the element type and the CPU.
   bool read(PyObject* kwnames) {
-    if (!on_cpu || observed()) return false;
+    if (observed()) return false;
+    bool here = on_cpu;
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
       PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n + k];
       const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
       if (is("dtype") && value != Py_None) {
         if (!read_dtype(value)) return false;
+      } else if (is("device") && value != Py_None) {
+        if (!(here = names_cpu(value))) return false;
       } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format"))
                                   : value != Py_False || !is("requires_grad")) {
         return false;
       }
     }
-    return true;
+    return here;
+  }
+  static bool names_cpu(PyObject* value) {
+    static PyObject* const type = PyUnicode_InternFromString("type");
+    if (PyUnicode_Check(value)) return PyUnicode_CompareWithASCIIString(value, "cpu") == 0;
+    if (as_object(Py_TYPE(value)) != registry.device_type) return false;
+    const Ref named(PyObject_GetAttr(value, type));
+    if (!named) throw Raised();
+    return PyUnicode_CompareWithASCIIString(named.get(), "cpu") == 0;
   }
   bool read_dtype(PyObject* value) {
     for (int i = 0; i < static_cast<int>(DType::F8E4M3FN); ++i) {

@@ -113,6 +113,56 @@ def test_like_another_tensor():
     assert kernels.zeros(2) is not NotImplemented
 
 
+def test_a_device_named():
+    meta = torch.zeros(2, device="meta")
+    for device in ("cpu", torch.device("cpu"), torch.device("cpu", 1), None):
+        assert kernels.zeros(2, device=device, dtype=torch.int8).dtype is torch.int8
+        assert torch.zeros_like(torch.ones(2), device=device).tolist() == [0, 0]
+    for device in ("meta", "cpu:0", torch.device("meta"), 0, 1.5, b"cpu"):
+        assert kernels.zeros(2, device=device) is NotImplemented
+    for made in (torch.ones_like(meta, device="cpu"), meta.new_ones(2, device="cpu")):
+        assert made.tolist() == [1, 1]
+    with torch.device("meta"):
+        assert kernels.zeros(2) is NotImplemented
+        assert torch.zeros(2, device="cpu").tolist() == [0, 0]
+        assert torch.zeros(2, device=torch.device("cpu")).tolist() == [0, 0]
+
+
+def test_a_number():
+    assert torch.scalar_tensor(2).dtype is torch.float32 and kernels.scalar_tensor(2).item() == 2
+    assert kernels.scalar_tensor(-3, dtype=torch.int64, device="cpu").tolist() == -3
+    for number in (True, 1j, math.inf, "1"):
+        assert kernels.scalar_tensor(number) is NotImplemented
+    for shape in ((0, 3), (3, 0), (3, 2), (2, 3)):
+        made = torch.zeros(shape).fill_diagonal_(1)
+        np.testing.assert_array_equal(made.numpy(), np.eye(*shape))
+
+
+def test_to():
+    t = torch.ones(2, requires_grad=True)
+    for args in (("cpu",), (torch.device("cpu"), torch.float32), (torch.float32,)):
+        assert kernels.to(t, *args) is t
+    assert kernels.to(t, device="cpu", non_blocking=True) is t
+    assert kernels.to(t, torch.float64, device="cpu").dtype is torch.float64
+    double = t.to("cpu", torch.float64)
+    double.sum().backward()
+    assert double.dtype is torch.float64 and t.grad.dtype is torch.float32
+    for args, how in [
+        (("meta",), {}),
+        ((torch.float32, "cpu"), {}),
+        ((None,), {}),
+        (("cpu", None), {}),
+        (("cpu",), {"device": "cpu"}),
+        ((torch.float32,), {"dtype": torch.float32}),
+        (("cpu",), {"copy": True}),
+        (("cpu",), {"requires_grad": False}),
+        (("cpu", torch.float32, True), {}),
+    ]:
+        assert kernels.to(t, *args, **how) is NotImplemented
+    assert kernels.to() is NotImplemented and kernels.to(3, "cpu") is NotImplemented
+    assert kernels.to(torch.ones(2, device="meta"), "cpu") is NotImplemented
+
+
 def test_places_of_triangles():
     for n, m, offset in [
         (3, 4, 0),

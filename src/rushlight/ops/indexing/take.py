@@ -406,7 +406,7 @@ def fill_diagonal_(input: Tensor, fill_value: Number, wrap: bool = False) -> Ten
         raise RuntimeError("all dimensions of input must be of equal length")
     strides, start, rows = input.stride(), input.storage_offset(), shape[0]
     # Where it wraps, the diagonal begins anew below a row that is left out.
-    below = shape[1] + 1 if wrap and ndim == 2 and shape[1] else rows
+    below = shape[1] + 1 if wrap and ndim == 2 and shape[1] else max(rows, 1)
     for row in range(0, rows, below):
         n = min(min(shape[1:]), rows - row)
         fill_(input.as_strided((n,), (sum(strides),), start + row * strides[0]), fill_value)

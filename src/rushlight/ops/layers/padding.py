@@ -387,16 +387,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return _pixel_unshuffle(input, r)
 
 
-def _deal(x: Array, groups: int) -> Array:
-    n, c = x.shape[:2]
-    split = x.reshape(n, groups, c // max(groups, 1), *x.shape[2:])
-    return np.ascontiguousarray(split.swapaxes(1, 2)).reshape(x.shape)
-
-
 _channel_shuffle: Op = linear(
     "_channel_shuffle(input: Tensor, groups: Any)",
-    _deal,
     native=_core.kernels.channel_shuffle,
+    is_=lambda input, groups: input.unflatten(1, (groups, -1)).transpose(1, 2).flatten(1, 2),
     transpose={"input": lambda g, groups: _channel_shuffle(g, g.shape[1] // groups)},
     node="ChannelShuffleBackward0",
     method=False,

@@ -288,13 +288,9 @@ def repeat_interleave(
 # ---- triangles and diagonals
 
 
-def _triangle(name: str, keep: Any) -> Op:
-    def forward(a: Array, diagonal: int) -> Array:
-        if a.ndim < 2:
-            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        rows, columns = a.shape[-2:]
-        mask = keep(rows, columns, max(min(diagonal, columns), -rows))
-        return np.where(mask, a, a.dtype.type(0))
+def _triangle(name: str) -> Op:
+    def forward(a: Array, diagonal: int) -> Array:  # the kernels take all others
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
     op: Op = linear(
         f"{name}(input: Tensor, diagonal: int = 0)",
@@ -311,8 +307,7 @@ def _triangle(name: str, keep: Any) -> Op:
     return op
 
 
-tril = _triangle("tril", lambda n, m, k: np.tri(n, m, k, dtype=bool))
-triu = _triangle("triu", lambda n, m, k: ~np.tri(n, m, k - 1, dtype=bool))
+tril, triu = _triangle("tril"), _triangle("triu")
 
 diag_embed: Op = linear(
     "diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1)",

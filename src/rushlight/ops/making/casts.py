@@ -122,6 +122,7 @@ _TO_MORE = (
 @composite(
     name="to",
     where="Tensor",
+    native=_core.kernels.to,
     overloads=(
         f"(self, device: device | None = None, dtype: dtype | None = None, {_TO_MORE})",
         f"(self, dtype: dtype, {_TO_MORE})",
@@ -130,8 +131,6 @@ _TO_MORE = (
 )
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     """The tensor with another dtype or device; itself when nothing changes and copy is False."""
-    if len(args) == 1 and not kwargs and type(args[0]) is dtypes.dtype:
-        return self if args[0] is self.dtype else to_copy(self, args[0])
     where, dtype, copy, memory_format = _parse_to(args, kwargs)
     if where is not None and where is not of(self):
         here = of(self)

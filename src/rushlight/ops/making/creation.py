@@ -302,7 +302,7 @@ def empty_strided(
     return made
 
 
-@composite(method=False, asks="modes")
+@composite(method=False, asks="modes", native=_core.kernels.scalar_tensor)
 def scalar_tensor(s: Number, **how: Keywords) -> Tensor:
     """A number as a tensor without dimensions, of the default dtype unless told.
 

@@ -153,6 +153,8 @@ def _array_of_sequence(data: object, wanted: object) -> Array:
 
 def _converted(array: Array, wanted: Any) -> Array:
     """Numbers as elements of a type; torch's error for a number that the type cannot hold."""
+    if array.dtype == wanted:
+        return array
     kind = array.dtype.kind
     if wanted.kind in "iu":
         if kind == "c":
@@ -337,6 +339,8 @@ def tensor(
 def as_tensor(data: Any, *, dtype: dtype | None = None, device: device | None = None) -> Tensor:
     """Like `tensor`, but shares memory where it can; a tensor keeps its history."""
     if isinstance(data, Tensor):
+        if dtype in (None, data.dtype) and (device is None or on(device) is of(data)):
+            return data
         return to(data, device, data.dtype if dtype is None else dtype)
     return placed(array_of(data, dtype, copy=False), on(device))
 

@@ -410,30 +410,32 @@ def _of_numpy(
 def wrong(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """torch's sentence about the arguments of a call of an op or a method of Tensor that the core
     did not look at, since another class answers it; None where they fit."""
-    name = function.__name__
-    if name.startswith("_") or _entry(function) is None:
-        return None
     kinds = (function, *map(type, args))
     if kinds in _FITTING and not kwargs:
+        return None
+    name = function.__name__
+    if name.startswith("_") or _entry(function) is None:
         return None
     method = getattr(_core.Tensor, name, None) is function
     plain = inspect.unwrap(function)  # of a method, the op
     text = _explained(plain, method, args[1:] if method else args, kwargs)
-    if text is None and not kwargs and _is_all_tensors(args, _listed(plain) or (_own(plain),)):
+    if text is None and not kwargs and _is_by_types(args, _listed(plain) or (_own(plain),)):
         _FITTING.add(kinds)
     return text
 
 
-# Functions, with the types of the tensors that they took.
+# Functions, with the types of the arguments that they took.
 _FITTING: set[tuple[Any, ...]] = set()
 
 
-def _is_all_tensors(args: tuple[Any, ...], signatures: tuple[Signature, ...]) -> bool:
-    """Whether by one of the signatures all arguments of a call are tensors, of any kind."""
+def _is_by_types(args: tuple[Any, ...], signatures: tuple[Signature, ...]) -> bool:
+    """Whether by one of the signatures the types of a call's arguments say all of them: tensors, of
+    any kind, and numbers."""
     return any(
         len(args) <= len(s.params)
         and all(
-            isinstance(a, _core.Tensor) and p.types[0] == "Tensor" and not p.variable
+            ((isinstance(a, _core.Tensor) and p.types[0] == "Tensor") or type(a) in (int, float))
+            and not p.variable
             for a, p in zip(args, s.params, strict=False)
         )
         for s in signatures
@@ -451,8 +453,13 @@ def typed(*signatures: str, said: str = "", method: bool = False) -> Callable[[_
         name = said or function.__name__
         listed = tuple(read(text).without_first() if method else read(text) for text in signatures)
 
+        fitting: set[tuple[type, ...]] = set()  # as _FITTING
+
         @wraps(function)
         def call(*args: object, **kwargs: object) -> Any:
+            kinds = (*map(type, args),)
+            if kinds in fitting and not kwargs:
+                return function(*args)
             given = args[1:] if method else args
             text = (
                 _misfit(name, name, listed[0], given, kwargs, method, frozenset())
@@ -461,6 +468,8 @@ def typed(*signatures: str, said: str = "", method: bool = False) -> Callable[[_
             )
             if text is not None:
                 raise TypeError(text)
+            if not kwargs and _is_by_types(given, listed):
+                fitting.add(kinds)
             return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]

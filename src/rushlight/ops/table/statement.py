@@ -33,7 +33,6 @@ __all__ = [
     "OPS",
     "Entry",
     "define",
-    "entry_of",
     "is_elementwise",
     "namespace",
     "overridable",
@@ -156,11 +155,6 @@ def casts_of(words: str, op: str) -> dict[str, str]:
             raise TypeError(f"op '{op}': autocast={words!r}, of which '{each}' is no word")
         found |= dict.fromkeys([place] if place else ["here", "there"], kind)
     return found
-
-
-def entry_of(op: Any) -> Entry:
-    """The table row of an op."""
-    return op.entry
 
 
 def row_of(function: object) -> Entry | None:

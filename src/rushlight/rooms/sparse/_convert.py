@@ -392,7 +392,6 @@ def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | Non
     if same and (blocksize is None or tuple(blocksize) == p.block):
         return t
     n_dense = (0 if p is None else p.n_dense) if dense_dim is None else int(dense_dim)
-    b = t.dim() - n_dense - 2
     if p is not None and p.layout is sparse_coo:
         if p.n_sparse != 2 or n_dense != p.n_dense:
             raise RuntimeError(
@@ -406,7 +405,7 @@ def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | Non
         if p.n_batch:
             return _dense_to_compressed(to_dense(t), target, blocksize, n_dense)
         return _compressed_from(_elements(t, p), target, blocksize)
-    if b < 0:
+    if t.dim() < n_dense + 2:
         raise IndexError(
             f"to_sparse_{str(target).rpartition('_')[2]}: a tensor of 2 dimensions or more is "
             f"needed, besides {n_dense} dense ones; this one has {t.dim()}"
@@ -485,7 +484,6 @@ def _compress(target: _layout, shape: Any, places: Any, outer: Any, value: Tenso
 def _compressed_from(t: object, target: _layout, blocksize: object, b: int = 0) -> Any:
     """A compressed tensor of a coalesced one in coordinates, the first b of which are a batch."""
     p = parts(t)
-    rows, columns = _blocks(p.shape[b : b + 2], target, blocksize)
     if target is sparse_csr and not b:
         at = p.indices[0]
         starts = kernels.sparse_starts(at[0], p.shape[0])
@@ -493,6 +491,7 @@ def _compressed_from(t: object, target: _layout, blocksize: object, b: int = 0) 
             made = wrap(Parts(target, p.shape, (starts, at[1].clone()), p.value))
             return record(_NODES[target], made, (t,), (lambda g: _as_layout(g, p),))
     places, outer, value = p.places(), tuple(p.shape[: b + 2]), p.value
+    rows, columns = _blocks(outer[b:], target, blocksize)
     if target in BLOCKED:
         outer = (*outer[:b], outer[b] // rows, outer[b + 1] // columns)
         within = places[-2] % rows * columns + places[-1] % columns

@@ -133,12 +133,10 @@ class Parts(Wrapper):
 
     @property
     def n_sparse(self) -> int:
-        return int(self.indices[0].shape[0]) if self.layout is sparse_coo else 2
+        return len(self.indices[0]) if self.layout is sparse_coo else 2
 
     @property
     def n_dense(self) -> int:
-        if self.layout is sparse_coo:
-            return len(self.shape) - self.n_sparse
         block = 2 if self.layout in BLOCKED else 0
         return self.value.ndim - self.n_batch - 1 - block
 
@@ -204,7 +202,7 @@ class Parts(Wrapper):
     def matrix(self) -> tuple[Tensor, Tensor | None, int, int, bool]:
         """A matrix of single elements as the kernels take it: the indices, how many rows and
         columns, and whether what these say is the transposed matrix."""
-        rows, columns = self.shape[:2]
+        rows, columns = self.shape[0], self.shape[1]
         if self.layout is sparse_coo:
             return self.indices[0], None, rows, columns, False
         first, second = self.indices
@@ -388,12 +386,13 @@ def refuse(name: str, args: Sequence[object]) -> NoReturn:
 def stay_here(name: str, *values: object, device: object = None) -> None:
     """Raise for a tensor that is not on the CPU, or a device that is not."""
     found = None if device is None else resolve(device)
-    if any(type(v) in (tuple, list) for v in values):
-        values = tuple(tree(values))
     for v in values:
-        if isinstance(v, Tensor) and (v._accelerator is not None or v._on_meta):
-            found = v.device
-            break
+        if isinstance(v, Tensor):
+            if v._accelerator is not None or v._on_meta:
+                found = v.device
+                break
+        elif isinstance(v, (tuple, list)):
+            stay_here(name, *v)
     if found is not None and found is not cpu:
         raise NotImplementedError(
             f"Could not run 'aten::{name}' with arguments from the '{found.type.upper()}' backend. "

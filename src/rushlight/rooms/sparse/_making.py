@@ -142,31 +142,30 @@ def sparse_coo_tensor(
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(i.shape)}")
     if i.ndim == 1:
         i = i.reshape(0, 0)
-    if i.shape[1] != v.shape[0]:
+    n, nnz = i.shape
+    if nnz != len(v):
         raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {i.shape[1]}, nnz "
-            f"from values: {v.shape[0]}"
+            f"indices and values must have same nnz, but got nnz from indices: {nnz}, nnz from "
+            f"values: {len(v)}"
         )
     if size is None:
-        low = i._array.min(1) if i.shape[1] else np.zeros(len(i), np.int64)
-        for d, n in enumerate(low.tolist()):
-            if n < 0:
-                raise RuntimeError(f"found negative index {n} for dim {d}")
-        high = i._array.max(1) + 1 if i.shape[1] else np.zeros(len(i), np.int64)
+        low = i._array.min(1) if nnz else np.zeros(n, np.int64)
+        for d, least in enumerate(low.tolist()):
+            if least < 0:
+                raise RuntimeError(f"found negative index {least} for dim {d}")
+        high = i._array.max(1) + 1 if nnz else np.zeros(n, np.int64)
         size = (*high.tolist(), *v.shape[1:])
-    shape = Size(size)
-    n = i.shape[0]
+    shape = size if type(size) is Size else Size(size)
     if len(shape) != n + v.ndim - 1:
         raise RuntimeError(
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}, "
-            f"sparse_dim = {i.shape[0]}, dense_dim = {v.ndim - 1}"
+            f"sparse_dim = {n}, dense_dim = {v.ndim - 1}"
         )
     if v.ndim > 1 and shape[n:] != v.shape[1:]:
         raise RuntimeError(
-            f"values has incorrect size, expected {[v.shape[0], *shape[i.shape[0] :]]}, got "
-            f"{list(v.shape)}"
+            f"values has incorrect size, expected {[nnz, *shape[n:]]}, got {list(v.shape)}"
         )
-    p = Parts(sparse_coo, shape, (i,), v.detach(), bool(is_coalesced) or i.shape[1] < 2)
+    p = Parts(sparse_coo, shape, (i,), v.detach(), bool(is_coalesced) or nnz < 2)
     made = of_parts(p, v, "SparseCooTensorWithDimsAndTensorsBackward0")
     return _finished(made, device, requires_grad, check_invariants)
 

@@ -82,8 +82,7 @@ def transpose(input: object, dim0: int, dim1: int, node: str = "TransposeBackwar
     else:
         order = list(range(p.n_sparse))
         order[a], order[b] = b, a
-        indices = integers(p.places()[order])
-        made = make(sparse_coo, shape, (indices,), p.value)
+        made = make(sparse_coo, shape, (rl.stack([p.indices[0][d] for d in order]),), p.value)
     return record(node, made, (input,), (lambda g: _swapped(g, a, b),))
 
 
@@ -193,10 +192,10 @@ def _plain(t: object) -> tuple[object, Parts]:
 def _check(a: Any, b: Any, name: str) -> None:
     stay_here(name, a, b)
     p, q = parts(a), parts(b)
-    have, want = (x.dtype if y is None else y.value.dtype for x, y in ((a, p), (b, q)))
+    have, want = (a if p is None else p.value).dtype, (b if q is None else q.value).dtype
     if have is not want:
         raise RuntimeError(f"expected scalar type {have.scalar_name} but found {want.scalar_name}")
-    left, right = (x.shape if y is None else y.shape for x, y in ((a, p), (b, q)))
+    left, right = (a if p is None else p).shape, (b if q is None else q).shape
     if len(left) != 2 or len(right) != 2:
         which, shape = ("self", left) if len(left) != 2 else ("mat2", right)
         raise RuntimeError(f"{name}: {which} must be a matrix, got {len(shape)}-D tensor")
@@ -431,7 +430,7 @@ def _batch_t(x: object) -> Any:
 @answers("matmul", "__matmul__", "__rmatmul__")
 def matmul(input: Any, other: Any) -> Any:
     p, q = parts(input), parts(other)
-    a, b = (x.dim() if y is None else len(y.shape) for x, y in ((input, p), (other, q)))
+    a, b = len((input if p is None else p).shape), len((other if q is None else q).shape)
     if a == 2 and b == 2:
         return product(input, other)
     if a == 2 and b == 1 and q is None:

@@ -55,12 +55,6 @@ def order_of(shape: Ints, *operands: Ints) -> list[int]:
     return order[::-1]
 
 
-def order_of_copy(a: Tensor) -> list[int]:
-    """The same of NumPy's copy of a: a dimension along which an element is repeated lies
-    innermost."""
-    return sorted(range(a.dim()), key=lambda d: -a.stride(d))
-
-
 def laid_in(out: Tensor, order: list[int]) -> Tensor:
     """The numbers with the dimensions in this order in memory, from outermost to innermost."""
     device = out._accelerator

@@ -13,7 +13,7 @@ import numpy as np
 from .... import _core
 from ...._base import dtypes
 from ...._core import Tensor
-from ...._devices.launch import Ints, empty, layout, rows, start, takes
+from ...._devices.launch import empty, rows, start, takes
 from ...._devices.opencl import numbered
 from ...._devices.there import there
 from ...random import families
@@ -43,13 +43,6 @@ def common_shape(*tensors: Tensor) -> tuple[int, ...] | None:
         return np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
     except ValueError:
         return None
-
-
-def spread_layout(t: Tensor, shape: Ints) -> bytes | None:
-    """Where the elements of a tensor lie that is spread to a shape."""
-    more = len(shape) - t.dim()
-    own = zip(t.stride(), t.shape, strict=True)
-    return layout(t, shape, [0] * more + [0 if size == 1 else stride for stride, size in own])
 
 
 _tables: dict[tuple[str, int], Tensor] = {}
