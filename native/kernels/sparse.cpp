@@ -2,6 +2,7 @@
 #include "kernels/sparse.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace rushlight {
 
@@ -70,17 +71,30 @@ bool add_product(DType dtype, const Entries& at, bool transposed, const char* va
       add_multiple(v[i], x + source * k + first, to + target * k + first, count);
     };
     if (!by_rows) return walk_all(at, add);
-    if (k != 1) return walk_part(at, begin, end, add);
-    int64_t last = -1;
-    T sum = 0;  // of the row `last`, which stays in a register
-    const bool inside = walk_part(at, begin, end, [&](ptrdiff_t i, int64_t row, int64_t column) {
-      if (row != last) {
-        if (last >= 0) to[last] += sum;
-        last = row, sum = 0;
-      }
-      sum += v[i] * x[column];
-    });
-    if (last >= 0) to[last] += sum;
+    // `width` columns of the result: the sums of a row stay in registers.
+    const auto add_columns = [&]<int width>(ptrdiff_t first, std::integral_constant<int, width>) {
+      int64_t last = -1;
+      T sums[width] = {};
+      const auto finish = [&] {
+        for (int j = 0; last >= 0 && j < width; j++) to[last * k + first + j] += sums[j];
+      };
+      const bool inside = walk_part(at, begin, end, [&](ptrdiff_t i, int64_t row, int64_t column) {
+        if (row != last) {
+          finish();
+          last = row;
+          std::fill_n(sums, width, T());
+        }
+        const T* from = x + column * k + first;
+        for (int j = 0; j < width; j++) sums[j] += v[i] * from[j];
+      });
+      finish();
+      return inside;
+    };
+    ptrdiff_t j = 0;
+    bool inside = true;
+    for (; inside && j + 16 <= k; j += 16) inside = add_columns(j, std::integral_constant<int, 16>());
+    for (; inside && j + 4 <= k; j += 4) inside = add_columns(j, std::integral_constant<int, 4>());
+    for (; inside && j < k; j++) inside = add_columns(j, std::integral_constant<int, 1>());
     return inside;
   });
 }
