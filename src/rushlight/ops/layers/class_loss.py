@@ -151,7 +151,7 @@ def _nll_op(name: str, node: str) -> Op:
                 g, target, weight, ignore_index, reduction, tuple(input_shape)
             )
         },
-        backward=(_kernels.nll_loss_backward, "g input target weight ignore_index reduction"),
+        backward=(_kernels.nll_loss_backward, "g target weight ignore_index reduction input_shape"),
         node=node,
         method=False,
         samples=_nll_samples,
@@ -166,6 +166,7 @@ _nll_transpose = linear(
     "_nll_transpose(input: Tensor, target: Tensor, weight: Tensor | None = None, "
     "ignore_index: Any = -100, reduction: str = 1, shape: Any)",
     _nll_gradient,
+    native=_kernels.nll_loss_backward,
     transpose={
         "input": lambda g, target, weight, ignore_index, reduction: _nll_loss(
             g, target, weight, ignore_index, reduction

@@ -149,9 +149,7 @@ def fake_quantize_per_tensor_affine(
         step = np.float32(scale)
         with np.errstate(all="ignore"):
             inverse = float(np.float32(1) / step)
-        return _by_numbers_in_float32(
-            input, float(step), inverse, zero_point, quant_min, quant_max
-        )
+        return _by_numbers_in_float32(input, float(step), inverse, zero_point, quant_min, quant_max)
     tensor = of(input).tensor
     values = tensor(np.array(scale, np.float32)), tensor(np.array(zero_point))
     return _by_numbers(input, *values, quant_min, quant_max)
