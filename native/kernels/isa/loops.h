@@ -127,7 +127,7 @@ enum Number {
 #include "kernels/isa/elementwise/ops.def"
 };
 
-// Orthogonal polynomials: of a degree that many elements share and that is not high, one step for all of these after the other.
+// Orthogonal polynomials of degrees that are not high: one step for many elements after the other.
 constexpr int kFirstPolynomial = NUMBER_op_chebyshev_polynomial_t, kFirstShifted = NUMBER_op_shifted_chebyshev_polynomial_t;
 constexpr bool is_polynomial(int number) {
   return number >= kFirstPolynomial && number <= NUMBER_op_shifted_chebyshev_polynomial_w;
@@ -136,33 +136,39 @@ template <int number>
 void polynomial_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
   constexpr bool shifted = number >= kFirstShifted;
   constexpr int family = number - (shifted ? kFirstShifted : kFirstPolynomial);
-  constexpr double most = family <= math::CHEBYSHEV_W ? 8 : 256;
+  constexpr double most = family <= math::CHEBYSHEV_W ? 12 : 256;
   constexpr ptrdiff_t kStretch = 64;
   const double *a = static_cast<const double*>(a_), *b = static_cast<const double*>(b_);
   double* out = static_cast<double*>(out_);
   for (ptrdiff_t i = 0; i < n; i += kStretch, a += kStretch, b += kStretch, out += kStretch) {
     const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
-    const double degree = math::trunc(b[0]);
-    bool shared = degree >= 1 && degree <= most;
-    for (ptrdiff_t j = 1; j < count; ++j) shared = shared & (b[j] == b[0]);
-    if (!shared) {
-      run_series(number, a, b, out, count);
-      continue;
+    alignas(64) double x[kStretch] = {}, degree[kStretch] = {}, p[kStretch], q[kStretch], found[kStretch];
+    double highest = 0;
+    int64_t others = 0;
+    for (ptrdiff_t j = 0; j < count; ++j) {
+      x[j] = shifted ? a[j] + a[j] - 1 : a[j];
+      const bool fits = b[j] >= 0 && b[j] < most + 1;
+      degree[j] = fits ? math::trunc(b[j]) : 0.0;
+      highest = degree[j] > highest ? degree[j] : highest;
+      others |= fits ? 0 : 1;
     }
-    alignas(64) double x[kStretch] = {}, p[kStretch], q[kStretch];
-    for (ptrdiff_t j = 0; j < count; ++j) x[j] = shifted ? a[j] + a[j] - 1 : a[j];
     for (ptrdiff_t j = 0; j < kStretch; ++j) {
       p[j] = 1;
       q[j] = math::first_degree(family, x[j]);
+      found[j] = degree[j] > 0 ? q[j] : 1.0;
     }
-    for (double k = 1; k < degree; ++k) {
+    for (double k = 1; k < highest; ++k) {
       for (ptrdiff_t j = 0; j < kStretch; ++j) {
         const double next = math::next_degree(family, x[j], q[j], p[j], k);
         p[j] = q[j];
         q[j] = next;
+        found[j] = k < degree[j] ? next : found[j];
       }
     }
-    for (ptrdiff_t j = 0; j < count; ++j) out[j] = q[j];
+    for (ptrdiff_t j = 0; others != 0 && j < count; ++j) {
+      if (!(b[j] >= 0 && b[j] < most + 1)) run_series(number, a + j, b + j, found + j, 1);
+    }
+    for (ptrdiff_t j = 0; j < count; ++j) out[j] = found[j];
   }
 }
 
