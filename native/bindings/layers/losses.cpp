@@ -75,22 +75,26 @@ Ref nll_loss(const TensorInfo& scores, const TensorInfo& target, const TensorOrN
              Py_ssize_t reduction) {
   Classes c;
   if (!c.read(scores, scores.ndim, scores.shape, target, weight, ignore_index, reduction)) return {};
-  const Ref in = contiguous_as(scores.tensor, c.type);
-  const bool each = c.reduction == Reduction::None;
+  const Ref in = contiguous(scores.tensor);
+  const bool each = c.reduction == Reduction::None, half = c.own != c.type;
   Ref loss = zeros_ref(c.type, each ? target.ndim : 0, target.shape, c.device);
   if (!has_memory(loss)) return rounded(std::move(loss), c.own);
-  const auto add_up = [&]<class T>(const T* x, T* out) {
+  const char* from = data_of(in);
+  const auto add_up = [&]<class T>(T* out) {
     Unlocked unlocked(c.released(), in, c.target_owner, c.weight_owner, loss);
     double sum = 0, weights = 0;
     c.each<T>([&](Py_ssize_t i, Py_ssize_t place, double w) {
-      const double picked = -static_cast<double>(x[place]) * w;
+      T x;
+      if (half) kernels().convert_adjacent(c.own, from + place * 2, c.type, &x, 1);
+      else x = elements<T>(from)[place];
+      const double picked = -static_cast<double>(x) * w;
       if (each) out[i] = static_cast<T>(picked);
       sum += picked;
       weights += w;
     });
     if (!each) *out = static_cast<T>(c.reduction == Reduction::Mean ? sum / weights : sum);
   };
-  by_type(c.type, add_up, static_cast<const char*>(data_of(in)), data_of(loss));
+  by_type(c.type, add_up, data_of(loss));
   return rounded(std::move(loss), c.own);
 }
 
