@@ -185,7 +185,7 @@ void prepare(const Plan& plan, ptrdiff_t limit, Frame& frame) {
 // Moves to a row, which is the current one's next unless it is the first of all.
 void to_row(const Plan& plan, Frame& frame, ptrdiff_t row, bool first) {
   const int outer = plan.ndim - 2;
-  const bool next = !first && row % plan.shape[outer] != 0;
+  const bool next = !first && (outer == 0 || row % plan.shape[outer] != 0);
   for (int k = 0; k < plan.n_operands; ++k) {
     const Operand& operand = plan.operands[k];
     frame.rows[k] = next ? frame.rows[k] + operand.strides[outer] : address(plan, operand, row * plan.shape[outer + 1]);
@@ -247,11 +247,12 @@ void run_range(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
   Frame frame;
   frame.by_rows = plan.ndim > 1 && row >= kRowBlocks;
   prepare(plan, end - begin, frame);
-  ptrdiff_t column = 0, length = end - begin;  // where blocks are not by rows, all is one
+  ptrdiff_t number = 0, column = 0, length = end - begin;  // where blocks are not by rows, all is one
   if (frame.by_rows) {
-    to_row(plan, frame, begin / row, true);
+    number = begin / row;
     column = begin % row;
     length = row;
+    to_row(plan, frame, number, true);
   }
   for (ptrdiff_t at = begin; at < end;) {
     ptrdiff_t n = end - at < frame.block ? end - at : frame.block;
@@ -260,7 +261,7 @@ void run_range(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
     at += n;
     column += n;
     if (column < length || at == end) continue;
-    to_row(plan, frame, at / row, false);
+    to_row(plan, frame, ++number, false);
     column = 0;
   }
 }
