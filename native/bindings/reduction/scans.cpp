@@ -46,8 +46,9 @@ Ref cumulative(const TensorInfo& a, Dim dim, OnlyNone /* dtype */) {
     Unlocked unlocked(middle.outer * step > kReleaseGilBytes, in, out);
     middle.share([&](ptrdiff_t first, ptrdiff_t count) {
       if (complex && kProduct) {
-        by_type(part, [&](const auto* x, auto* y) { complex_products(x, count, middle.n, middle.inner, y); }, data + first * step,
-                to + first * step);
+        by_type(
+            part, [&](const auto* x, auto* y) { complex_products(x, count, middle.n, middle.inner, y); }, data + first * step,
+            to + first * step);
         return;
       }
       dense_kernels().cumulate(kProduct, part, data + first * step, count, middle.n, middle.inner, kReverse, to + first * step);
