@@ -579,6 +579,8 @@ def nan_to_num(
     out: Tensor | None = None,
 ) -> Tensor:
     """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
+    if out is None and not (input.dtype.is_floating_point or input.dtype.is_complex):
+        return input.clone()
     more = {} if out is None else {"out": out}
     return _finite_only(input, *_replacements(input, nan, posinf, neginf), **more)
 
