@@ -108,6 +108,25 @@ bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer,
 }
 
 template <class T>
+void complex_products(const T* x, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, T* out) {
+  each_rows(outer * inner, [&](ptrdiff_t first, auto count) {
+    double real[kRows] = {}, imag[kRows] = {};
+    ptrdiff_t at[kRows];
+    for (ptrdiff_t r = 0; r < count; r++) at[r] = 2 * ((first + r) / inner * n * inner + (first + r) % inner);
+    for (ptrdiff_t i = 0; i < n; i++) {
+      for (ptrdiff_t r = 0; r < count; r++) {
+        const double a = static_cast<double>(x[at[r]]), b = static_cast<double>(x[at[r] + 1]), before = real[r];
+        real[r] = i ? before * a - imag[r] * b : a;
+        imag[r] = i ? before * b + imag[r] * a : b;
+        out[at[r]] = static_cast<T>(real[r]);
+        out[at[r] + 1] = static_cast<T>(imag[r]);
+        at[r] += 2 * inner;
+      }
+    }
+  });
+}
+
+template <class T>
 void cumprod_backward(const T* g, const T* x, ptrdiff_t rows, ptrdiff_t n, T* grad) {
   each_rows(rows, [&](ptrdiff_t first, auto count) {
     const T *gs = g + first * n, *xs = x + first * n;
@@ -204,6 +223,8 @@ void logcumsumexp_backward(const T* g, const T* x, const T* out, ptrdiff_t rows,
   }
 }
 
+template void complex_products(const float*, ptrdiff_t, ptrdiff_t, ptrdiff_t, float*);
+template void complex_products(const double*, ptrdiff_t, ptrdiff_t, ptrdiff_t, double*);
 template void cumprod_backward(const float*, const float*, ptrdiff_t, ptrdiff_t, float*);
 template void cumprod_backward(const double*, const double*, ptrdiff_t, ptrdiff_t, double*);
 template void logcumsumexp(const float*, ptrdiff_t, ptrdiff_t, float*);

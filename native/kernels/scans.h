@@ -9,6 +9,10 @@ namespace rushlight {
 bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, char* values,
                      int64_t* places);
 
+// Running products of complex numbers, of parts of float or double.
+template <class T>
+void complex_products(const T* x, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, T* out);
+
 // Of float or double, `rows` rows of n. The gradient of a running product: grad[i] is the product before i times the sum, over j from
 // i on, of g[j] and the elements between i and j.
 template <class T>

@@ -1,4 +1,4 @@
-// Losses in one pass: cross entropy and negative log likelihood of class indices, mean squared error, Huber's loss, margins between
+// Losses in one pass: negative log likelihood of class indices, mean squared error, Huber's loss, margins between
 // classes.
 //
 // reduction: a Reduction. A target equal to ignore_index counts for nothing; the mean divides by the total weight of the others.
@@ -11,184 +11,113 @@
 namespace rushlight {
 namespace {
 
-struct Problem {
-  TensorInfo scores{};  // (batch, classes): logits or log-probabilities
+// Scores of classes as (batch, classes, inner): of one sample, of a batch, or of each place of samples.
+struct Classes {
+  DType own, type;  // of the scores, and what is computed in
   Ref target_owner, weight_owner;
   DeviceType device = DeviceType::Cpu;
   const int64_t* target = nullptr;
   const void* weight = nullptr;
-  Py_ssize_t batch = 0, classes = 0;
+  Py_ssize_t batch = 1, classes = 1, inner = 1;
   int64_t ignore = -100;
   Reduction reduction = Reduction::Mean;
-};
 
-// Of a `Reduction`; `target` and `weight` are of the classes of `scores`.
-bool read(const char* name, const TensorInfo& scores, const TensorInfo& target, const TensorInfo& weight, Py_ssize_t ignore,
-          Py_ssize_t reduction, Problem& p) {
-  p.scores = scores;
-  if (!scores.is_float() || scores.ndim != 2 || target.dtype != DType::I64 || target.ndim != 1) return false;
-  p.batch = scores.shape[0];
-  p.classes = scores.shape[1];
-  p.ignore = ignore;
-  p.reduction = static_cast<Reduction>(reduction);
-  if (reduction < 0 || p.reduction > Reduction::Sum)
-    return fail(PyExc_ValueError, "%zd is not a valid value for reduction", reduction);
-  if (target.shape[0] != p.batch)
-    return fail(PyExc_ValueError, "Expected input batch_size (%zd) to match target batch_size (%zd).", p.batch, target.shape[0]);
-  if (weight.tensor) {
-    if (weight.dtype != scores.dtype) return false;
-    if (weight.ndim != 1 || weight.shape[0] != p.classes)
-      return fail(PyExc_RuntimeError,
-                  "%s: weight tensor should be defined either for all %zd classes or no classes but got weight tensor of %zd "
-                  "elements",
-                  name, p.classes, weight.size());
-    p.weight_owner = contiguous(weight.tensor);
-    p.weight = data_of(p.weight_owner);
+  // Scores have the type of `like`.
+  bool read(const TensorInfo& like, int ndim, const Py_ssize_t* shape, const TensorInfo& given, const TensorInfo& weights,
+            Py_ssize_t ignored, Py_ssize_t how) {
+    own = like.dtype;
+    type = computed_in(own);
+    if (how < 0 || how > static_cast<Py_ssize_t>(Reduction::Sum))
+      return fail(PyExc_ValueError, "%zd is not a valid value for reduction", how);
+    if (!like.is_float_or_half() || !ndim || (given.dtype != DType::I64 && given.dtype != DType::U8)) return false;
+    if (given.ndim != (ndim == 1 ? 0 : ndim - 1) || (ndim > 1 && given.shape[0] != shape[0])) return false;
+    for (int d = 2; d < ndim; d++) {
+      if (given.shape[d - 1] != shape[d]) return false;
+      inner *= shape[d];
+    }
+    if (ndim > 1) batch = shape[0];
+    classes = shape[ndim > 1];
+    ignore = ignored;
+    reduction = static_cast<Reduction>(how);
+    if (weights.tensor) {
+      if (weights.dtype != own || weights.ndim != 1 || weights.shape[0] != classes) return false;
+      weight_owner = contiguous_as(weights.tensor, type);
+      weight = data_of(weight_owner);
+    }
+    device = device_of(like, given, weights);
+    target_owner = contiguous_as(given.tensor, DType::I64);
+    // A copy where the kernel runs without the GIL: what was checked must not change before it is used.
+    if (released() && target_owner.get() == as_object(given.tensor)) target_owner = owned(contiguous_copy(given.tensor));
+    target = data_of<int64_t>(target_owner);
+    for (Py_ssize_t i = 0; device != DeviceType::Meta && i < batch * inner; i++) {
+      if (target[i] != ignore && (target[i] < 0 || target[i] >= classes))
+        return fail(PyExc_IndexError, "Target %lld is out of bounds.", static_cast<long long>(target[i]));
+    }
+    return true;
   }
-  p.device = device_of(scores, target, weight);
-  // A copy where the kernel runs without the GIL: what was checked must not change before it is used.
-  const bool released = scores.size() * item_size(scores.dtype) > kReleaseGilBytes;
-  p.target_owner = released ? owned(contiguous_copy(target.tensor)) : contiguous(target.tensor);
-  p.target = data_of<int64_t>(p.target_owner);
-  for (Py_ssize_t i = 0; p.device != DeviceType::Meta && i < p.batch; i++) {
-    if (p.target[i] != p.ignore && (p.target[i] < 0 || p.target[i] >= p.classes))
-      return fail(PyExc_IndexError, "Target %lld is out of bounds.", static_cast<long long>(p.target[i]));
-  }
-  return true;
-}
+  bool released() const { return 1.0 * batch * classes * inner * item_size(type) > kReleaseGilBytes; }
 
-// The weight that the mean divides by: of every target, or with smoothing of the targets all the same.
-template <class T>
-double total_weight(const Problem& p) {
-  const T* w = static_cast<const T*>(p.weight);
-  double total = 0;
-  for (Py_ssize_t i = 0; i < p.batch; i++)
-    if (p.target[i] != p.ignore) total += w ? w[p.target[i]] : 1;
-  return total;
-}
-
-// The loss of log-probabilities: (1 - s) * -w[t] lp[t] + s / classes * -sum over classes of w lp.
-template <class T>
-void forward(const Problem& p, const T* log_p, double smoothing, T* out) {
-  const T* w = static_cast<const T*>(p.weight);
-  double sum = 0;
-  for (Py_ssize_t i = 0; i < p.batch; i++, log_p += p.classes) {
-    const int64_t t = p.target[i];
-    double loss = 0;
-    if (t != p.ignore) {
-      loss = -static_cast<double>(log_p[t]) * (w ? w[t] : 1);
-      if (smoothing > 0) {
-        double smooth = 0;
-        for (Py_ssize_t c = 0; c < p.classes; c++) smooth -= static_cast<double>(log_p[c]) * (w ? w[c] : 1);
-        loss = (1 - smoothing) * loss + smoothing / static_cast<double>(p.classes) * smooth;
+  // Calls f(number, place of the score, weight) of each target that counts.
+  template <class T, class F>
+  void each(const F& f) const {
+    const T* w = static_cast<const T*>(weight);
+    for (Py_ssize_t b = 0, i = 0; b < batch; b++) {
+      for (Py_ssize_t k = 0; k < inner; k++, i++) {
+        const int64_t t = target[i];
+        if (t != ignore) f(i, (b * classes + t) * inner + k, w ? static_cast<double>(w[t]) : 1.0);
       }
     }
-    if (p.reduction == Reduction::None) out[i] = static_cast<T>(loss);
-    sum += loss;
   }
-  if (p.reduction == Reduction::Sum) *out = static_cast<T>(sum);
-  if (p.reduction == Reduction::Mean) *out = static_cast<T>(sum / total_weight<T>(p));
-}
+};
 
-Ref new_loss(const Problem& p) { return new_ref(p.scores.dtype, p.reduction == Reduction::None ? 1 : 0, &p.batch, p.device); }
-
-void run_forward(const Problem& p, const void* log_p, double smoothing, const Ref& loss) {
-  by_type(p.scores.dtype, [&]<class T>(const T* from, T* to) { forward(p, from, smoothing, to); }, log_p, data_of(loss));
-}
-
-// (loss, log_probabilities)
-Pair cross_entropy(const TensorInfo& logits, const TensorInfo& target, const TensorOrNone& weight, Py_ssize_t ignore_index,
-                   Py_ssize_t reduction, Given<"float"> label_smoothing) {
-  Problem p;
-  double smoothing;
-  if (!read("cross_entropy", logits, target, weight, ignore_index, reduction, p) || !double_argument(label_smoothing, smoothing))
-    return {};
-  if (!(smoothing >= 0 && smoothing <= 1))
-    return fail(PyExc_RuntimeError, "label_smoothing must be between 0.0 and 1.0. Got: %R", label_smoothing.object);
-  Ref in = contiguous(p.scores.tensor), log_p = new_ref(p.scores.dtype, 2, p.scores.shape, p.device);
-  Ref loss = new_loss(p);
-  const Py_ssize_t size = p.batch * p.classes;
-  if (p.device != DeviceType::Meta) {
-    const char* x = data_of(in);
-    char* y = data_of(log_p);
-    Unlocked unlocked(size * item_size(p.scores.dtype) > kReleaseGilBytes, in, p.target_owner, p.weight_owner, log_p, loss);
-    const ptrdiff_t row = p.classes * item_size(p.scores.dtype);
-    parallel(p.batch, (1 << 15) / (p.classes + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-      dense_kernels().softmax(true, p.scores.dtype, x + begin * row, end - begin, p.classes, 1, false, y + begin * row);
-    });
-    run_forward(p, y, smoothing, loss);
-  }
-  return tuple_of(loss, log_p);
-}
-
-Ref nll_loss(const TensorInfo& log_p, const TensorInfo& target, const TensorOrNone& weight, Py_ssize_t ignore_index,
+// The picked numbers' negatives, times their weights. The mean divides by the total weight.
+Ref nll_loss(const TensorInfo& scores, const TensorInfo& target, const TensorOrNone& weight, Py_ssize_t ignore_index,
              Py_ssize_t reduction) {
-  Problem p;
-  if (!read("nll_loss", log_p, target, weight, ignore_index, reduction, p)) return {};
-  Ref in = contiguous(p.scores.tensor), loss = new_loss(p);
-  if (has_memory(loss)) run_forward(p, data_of(in), 0, loss);
-  return loss;
+  Classes c;
+  if (!c.read(scores, scores.ndim, scores.shape, target, weight, ignore_index, reduction)) return {};
+  const Ref in = contiguous(scores.tensor);
+  const bool each = c.reduction == Reduction::None, half = c.own != c.type;
+  Ref loss = zeros_ref(c.type, each ? target.ndim : 0, target.shape, c.device);
+  if (!has_memory(loss)) return rounded(std::move(loss), c.own);
+  const char* from = data_of(in);
+  const auto add_up = [&]<class T>(T* out) {
+    Unlocked unlocked(c.released(), in, c.target_owner, c.weight_owner, loss);
+    double sum = 0, weights = 0;
+    c.each<T>([&](Py_ssize_t i, Py_ssize_t place, double w) {
+      T x;
+      if (half) kernels().convert_adjacent(c.own, from + place * 2, c.type, &x, 1);
+      else x = elements<T>(from)[place];
+      const double picked = -static_cast<double>(x) * w;
+      if (each) out[i] = static_cast<T>(picked);
+      sum += picked;
+      weights += w;
+    });
+    if (!each) *out = static_cast<T>(c.reduction == Reduction::Mean ? sum / weights : sum);
+  };
+  by_type(c.type, add_up, data_of(loss));
+  return rounded(std::move(loss), c.own);
 }
 
-// With a = g * (1 - s) * w[t] and b = g * s / classes: the gradient of the log-probabilities is -(a at t) - b w;
-// through log_softmax it becomes softmax * (a + b * sum(w)) minus the same.
-template <class T>
-void backward(const Problem& p, const T* g, double smoothing, bool through_softmax, T* out) {
-  const T* w = static_cast<const T*>(p.weight);
-  double all = static_cast<double>(p.classes);
-  if (w) {
-    all = 0;
-    for (Py_ssize_t c = 0; c < p.classes; c++) all += w[c];
-  }
-  const double divisor = p.reduction == Reduction::Mean ? total_weight<T>(p) : 1;
-  const double spread = smoothing / static_cast<double>(p.classes);
-  for (Py_ssize_t i = 0; i < p.batch; i++, out += p.classes) {
-    const int64_t t = p.target[i];
-    const double scale = static_cast<double>(p.reduction == Reduction::None ? g[i] : *g) / divisor;
-    const bool counts = t != p.ignore;
-    const T a = counts ? static_cast<T>(scale * (1 - smoothing) * (w ? w[t] : 1)) : T(0);
-    const T b = counts && spread != 0 ? static_cast<T>(scale * spread) : T(0);  // an infinite scale times 0 is NaN
-    if (through_softmax) {  // out holds the softmax
-      const T factor = counts ? static_cast<T>(a + static_cast<double>(b) * all) : T(0);
-      for (Py_ssize_t c = 0; c < p.classes; c++) out[c] = counts ? out[c] * factor : T(0);
-    } else {
-      for (Py_ssize_t c = 0; c < p.classes; c++) out[c] = 0;
-    }
-    if (!counts) continue;
-    if (b != T(0))
-      for (Py_ssize_t c = 0; c < p.classes; c++) out[c] -= b * (w ? w[c] : T(1));
-    out[t] -= a;
-  }
-}
-
-Ref loss_backward(const char* name, const TensorInfo& g, const TensorInfo& log_p, const TensorInfo& target,
-                  const TensorInfo& weight, Py_ssize_t ignore_index, Py_ssize_t reduction, bool through_softmax, double smoothing) {
-  Problem p;
-  if (!g.is_float() || !read(name, log_p, target, weight, ignore_index, reduction, p)) return {};
-  if (g.dtype != p.scores.dtype) return {};
-  if (p.reduction == Reduction::None ? (g.ndim != 1 || g.shape[0] != p.batch) : g.size() != 1)
-    return fail(PyExc_ValueError, "%s(): the gradient does not have the shape of the loss", name);
-  Ref gc = contiguous(g.tensor), in = contiguous(p.scores.tensor);
-  const DeviceType device = is_meta(g) ? DeviceType::Meta : p.device;
-  Ref out = new_ref(g.dtype, 2, p.scores.shape, device);
-  if (!has_memory(out)) return out;
-  const void* gp = data_of(gc);
-  void* to = data_of(out);
-  const void* scores = data_of(in);
-  Unlocked unlocked(p.batch * p.classes * item_size(g.dtype) > kReleaseGilBytes, gc, in, p.target_owner, p.weight_owner, out);
-  if (through_softmax) dense_kernels().exp(g.dtype, scores, p.batch * p.classes, to);
-  by_type(g.dtype, [&]<class T>(const T* from, T* made) { backward(p, from, smoothing, through_softmax, made); }, gp, to);
-  return out;
-}
-
-Ref cross_entropy_backward(const TensorInfo& g, const TensorInfo& log_p, const TensorInfo& target, const TensorOrNone& weight,
-                           Py_ssize_t ignore_index, Py_ssize_t reduction, double smoothing) {
-  return loss_backward("cross_entropy_backward", g, log_p, target, weight, ignore_index, reduction, true, smoothing);
-}
-
-Ref nll_loss_backward(const TensorInfo& g, const TensorInfo& log_p, const TensorInfo& target, const TensorOrNone& weight,
-                      Py_ssize_t ignore_index, Py_ssize_t reduction) {
-  return loss_backward("nll_loss_backward", g, log_p, target, weight, ignore_index, reduction, false, 0);
+Ref nll_loss_backward(const TensorInfo& g, const TensorInfo& target, const TensorOrNone& weight, Py_ssize_t ignore_index,
+                      Py_ssize_t reduction, const Shape& shape) {
+  Classes c;
+  if (!c.read(g, shape.n, shape.at, target, weight, ignore_index, reduction)) return {};
+  const bool each = c.reduction == Reduction::None;
+  if (each ? !same_shape(g.tensor, target.tensor) : g.size() != 1)
+    return fail(PyExc_ValueError, "nll_loss_backward(): the gradient does not have the shape of the loss");
+  const Ref given = contiguous_as(g.tensor, c.type);
+  Ref out = zeros_ref(c.type, shape.n, shape.at, c.device);
+  if (!has_memory(out)) return rounded(std::move(out), c.own);
+  const auto spread = [&]<class T>(const T* gs, T* to) {
+    Unlocked unlocked(c.released(), given, c.target_owner, c.weight_owner, out);
+    double divisor = c.reduction == Reduction::Mean ? 0 : 1;
+    if (divisor == 0) c.each<T>([&](Py_ssize_t, Py_ssize_t, double w) { divisor += w; });
+    c.each<T>([&](Py_ssize_t i, Py_ssize_t place, double w) {
+      to[place] = static_cast<T>(-static_cast<double>(each ? gs[i] : *gs) / divisor * w);
+    });
+  };
+  by_type(c.type, spread, static_cast<const char*>(data_of(given)), data_of(out));
+  return rounded(std::move(out), c.own);
 }
 
 bool fits(const TensorInfo& x, const TensorInfo& y) { return x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor); }
@@ -518,12 +447,8 @@ const KernelRows rows{
     long_kernel<multi_margin_loss_backward, "multi_margin_loss_backward(g, x, target, weight, p, margin, reduction)">(),
     long_kernel<multilabel_margin_loss, "multilabel_margin_loss(x, target, reduction)">(),
     long_kernel<multilabel_margin_loss_backward, "multilabel_margin_loss_backward(g, x, target, reduction)">(),
-    long_kernel<cross_entropy,
-                "cross_entropy(logits, target, weight, ignore_index, reduction, label_smoothing): (loss, log_probabilities)">(),
-    long_kernel<cross_entropy_backward,
-                "cross_entropy_backward(g, log_probabilities, target, weight, ignore_index, reduction, label_smoothing)">(),
     long_kernel<nll_loss, "nll_loss(log_probabilities, target, weight, ignore_index, reduction)">(),
-    long_kernel<nll_loss_backward, "nll_loss_backward(g, log_probabilities, target, weight, ignore_index, reduction)">(),
+    long_kernel<nll_loss_backward, "nll_loss_backward(g, target, weight, ignore_index, reduction, shape)">(),
     long_kernel<mse_loss, "mse_loss(x, y, reduction)">(),
     long_kernel<mse_loss_backward, "mse_loss_backward(g, x, y, reduction, needs)">(),
 };

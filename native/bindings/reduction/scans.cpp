@@ -31,7 +31,7 @@ struct Middle {
 // Sums of complex numbers are those of their parts.
 template <bool kProduct, bool kReverse>
 Ref cumulative(const TensorInfo& a, Dim dim, OnlyNone /* dtype */) {
-  const bool complex = !kProduct && (a.dtype == DType::C64 || a.dtype == DType::C128);
+  const bool complex = a.dtype == DType::C64 || a.dtype == DType::C128;
   if (!a.is_float_or_half() && !is_whole(a.dtype) && !complex) return {};
   const DType type = is_whole(a.dtype) ? DType::I64 : computed_in(a.dtype);
   const Ref in = contiguous_as(a.tensor, type);
@@ -39,12 +39,18 @@ Ref cumulative(const TensorInfo& a, Dim dim, OnlyNone /* dtype */) {
   Middle middle(a, dim);
   if (has_memory(out) && middle.size()) {
     const DType part = type == DType::C64 ? DType::F32 : type == DType::C128 ? DType::F64 : type;
-    if (complex) middle.inner *= 2;
-    const Py_ssize_t step = middle.n * middle.inner * item_size(part);
+    if (complex && !kProduct) middle.inner *= 2;
+    const Py_ssize_t step = middle.n * middle.inner * item_size(complex && kProduct ? type : part);
     const char* data = data_of(in);
     char* to = data_of(out);
     Unlocked unlocked(middle.outer * step > kReleaseGilBytes, in, out);
     middle.share([&](ptrdiff_t first, ptrdiff_t count) {
+      if (complex && kProduct) {
+        by_type(
+            part, [&](const auto* x, auto* y) { complex_products(x, count, middle.n, middle.inner, y); }, data + first * step,
+            to + first * step);
+        return;
+      }
       dense_kernels().cumulate(kProduct, part, data + first * step, count, middle.n, middle.inner, kReverse, to + first * step);
     });
   }

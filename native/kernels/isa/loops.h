@@ -127,7 +127,7 @@ enum Number {
 #include "kernels/isa/elementwise/ops.def"
 };
 
-// Orthogonal polynomials: of a degree that many elements share and that is not high, one step for all of these after the other.
+// Orthogonal polynomials of degrees that are not high: one step for many elements after the other.
 constexpr int kFirstPolynomial = NUMBER_op_chebyshev_polynomial_t, kFirstShifted = NUMBER_op_shifted_chebyshev_polynomial_t;
 constexpr bool is_polynomial(int number) {
   return number >= kFirstPolynomial && number <= NUMBER_op_shifted_chebyshev_polynomial_w;
@@ -136,33 +136,39 @@ template <int number>
 void polynomial_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
   constexpr bool shifted = number >= kFirstShifted;
   constexpr int family = number - (shifted ? kFirstShifted : kFirstPolynomial);
-  constexpr double most = family <= math::CHEBYSHEV_W ? 8 : 256;
+  constexpr double most = family <= math::CHEBYSHEV_W ? 12 : 256;
   constexpr ptrdiff_t kStretch = 64;
   const double *a = static_cast<const double*>(a_), *b = static_cast<const double*>(b_);
   double* out = static_cast<double*>(out_);
   for (ptrdiff_t i = 0; i < n; i += kStretch, a += kStretch, b += kStretch, out += kStretch) {
     const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
-    const double degree = math::trunc(b[0]);
-    bool shared = degree >= 1 && degree <= most;
-    for (ptrdiff_t j = 1; j < count; ++j) shared = shared & (b[j] == b[0]);
-    if (!shared) {
-      run_series(number, a, b, out, count);
-      continue;
+    alignas(64) double x[kStretch] = {}, degree[kStretch] = {}, p[kStretch], q[kStretch], found[kStretch];
+    double highest = 0;
+    int64_t others = 0;
+    for (ptrdiff_t j = 0; j < count; ++j) {
+      x[j] = shifted ? a[j] + a[j] - 1 : a[j];
+      const bool fits = b[j] >= 0 && b[j] < most + 1;
+      degree[j] = fits ? math::trunc(b[j]) : 0.0;
+      highest = degree[j] > highest ? degree[j] : highest;
+      others |= fits ? 0 : 1;
     }
-    alignas(64) double x[kStretch] = {}, p[kStretch], q[kStretch];
-    for (ptrdiff_t j = 0; j < count; ++j) x[j] = shifted ? a[j] + a[j] - 1 : a[j];
     for (ptrdiff_t j = 0; j < kStretch; ++j) {
       p[j] = 1;
       q[j] = math::first_degree(family, x[j]);
+      found[j] = degree[j] > 0 ? q[j] : 1.0;
     }
-    for (double k = 1; k < degree; ++k) {
+    for (double k = 1; k < highest; ++k) {
       for (ptrdiff_t j = 0; j < kStretch; ++j) {
         const double next = math::next_degree(family, x[j], q[j], p[j], k);
         p[j] = q[j];
         q[j] = next;
+        found[j] = k < degree[j] ? next : found[j];
       }
     }
-    for (ptrdiff_t j = 0; j < count; ++j) out[j] = q[j];
+    for (ptrdiff_t j = 0; others != 0 && j < count; ++j) {
+      if (!(b[j] >= 0 && b[j] < most + 1)) run_series(number, a + j, b + j, found + j, 1);
+    }
+    for (ptrdiff_t j = 0; j < count; ++j) out[j] = found[j];
   }
 }
 
@@ -261,6 +267,151 @@ inline void gamma_slope_block(const void* a_, const void* b_, const void*, void*
   }
 }
 
+// incomplete_gamma (series.h), step by step for many numbers at once, each of which keeps what it had when it was done: `places` are
+// those in a block; numbers beyond `count` are 1.
+struct GammaPart {
+  double a[kNumbers], x[kNumbers], found[kNumbers];
+  ptrdiff_t places[kNumbers], count = 0;
+  void add(double given_a, double given_x, ptrdiff_t place) {
+    a[count] = given_a;
+    x[count] = given_x;
+    places[count++] = place;
+  }
+  void fill() {
+    for (ptrdiff_t j = count; j < kNumbers; ++j) a[j] = x[j] = 1;
+  }
+};
+
+[[gnu::flatten]] inline void powers_over_gamma(const double* a, const double* x, double* out) {
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+    const bool low = a[j] < 3;
+    const double apart = (x[j] - a[j]) / a[j], l = math::log(low ? x[j] : x[j] / a[j]);
+    const double ratio = apart < -0.5 ? l : math::log1p(apart);
+    const double near = a[j] * l - x[j] - math::lgamma_between(a[j], a[j] - 1);
+    const double far = a[j] * (ratio - apart) - math::stirling_rest(a[j]);
+    out[j] = math::exp(low ? near : far) / (low ? 1.0 : math::sqrt(2 * math::kPi * a[j]));
+  }
+}
+
+[[gnu::flatten]] inline void lower_sums(GammaPart& part) {
+  double top[kNumbers], bottom[kNumbers], power[kNumbers], a[kNumbers], done[kNumbers];
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+    top[j] = power[j] = 1;
+    done[j] = 0;
+    a[j] = part.a[j];
+  }
+  int64_t moving = 1;
+  for (int round = 0; round < 1000 && moving != 0; ++round) {
+    moving = 0;
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      bottom[j] = 1;
+      for (int k = 0; k < 4; ++k) {
+        a[j] += 1;
+        power[j] *= part.x[j];
+        top[j] = math::madd(top[j], a[j], power[j]);
+        bottom[j] *= a[j];
+      }
+      const bool ends = !(power[j] > top[j] * 1e-17);
+      top[j] /= bottom[j];
+      power[j] /= bottom[j];
+      part.found[j] = done[j] > 0 ? part.found[j] : top[j];
+      done[j] = ends ? 1.0 : done[j];
+      moving |= done[j] > 0 ? 0 : 1;
+    }
+  }
+}
+
+[[gnu::flatten]] inline void upper_fractions(GammaPart& part) {
+  double before_top[kNumbers], before_bottom[kNumbers], top[kNumbers], bottom[kNumbers], b[kNumbers], done[kNumbers];
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+    before_top[j] = part.found[j] = done[j] = 0;
+    before_bottom[j] = top[j] = 1;
+    b[j] = bottom[j] = part.x[j] + 1 - part.a[j];
+  }
+  int64_t moving = 1;
+  for (int round = 0; round < 1000 && moving != 0; ++round) {
+    moving = 0;
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      for (int k = 1; k < 5; ++k) {
+        const double n = 4 * round + k, step = n * (part.a[j] - n);
+        b[j] += 2;
+        const double next_top = math::madd(b[j], top[j], step * before_top[j]);
+        const double next_bottom = math::madd(b[j], bottom[j], step * before_bottom[j]);
+        before_top[j] = top[j];
+        before_bottom[j] = bottom[j];
+        top[j] = next_top;
+        bottom[j] = next_bottom;
+      }
+      const double scale = 1 / bottom[j], found = top[j] * scale;
+      const bool ends = !(math::fabs(found - part.found[j]) > 2e-16 * math::fabs(found));
+      part.found[j] = done[j] > 0 ? part.found[j] : found;
+      done[j] = ends ? 1.0 : done[j];
+      moving |= done[j] > 0 ? 0 : 1;
+      top[j] = found;
+      before_top[j] *= scale;
+      before_bottom[j] *= scale;
+      bottom[j] = 1;
+    }
+  }
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) part.found[j] *= part.a[j];
+}
+
+// The upper function of small a and x, of which 1 minus the lower one would lose digits.
+[[gnu::flatten]] inline void small_uppers(GammaPart& part) {
+  double term[kNumbers], total[kNumbers];
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+    term[j] = -part.x[j];
+    total[j] = -part.x[j] / (part.a[j] + 1);
+  }
+  for (int n = 2; n < 32; ++n) {
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      term[j] *= -part.x[j] / n;
+      total[j] += term[j] / (part.a[j] + n);
+    }
+  }
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+    const double power = part.a[j] * math::log(part.x[j]) - math::lgamma_between(part.a[j], part.a[j] - 1);
+    part.found[j] = -math::expm1(power) - part.a[j] * math::exp(power) * total[j];
+  }
+}
+
+template <int number>
+void incomplete_gamma_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
+  constexpr bool upper = number == NUMBER_op_igammac;
+  const double *a = static_cast<const double*>(a_), *b = static_cast<const double*>(b_);
+  double* out = static_cast<double*>(out_);
+  for (ptrdiff_t i = 0; i < n; i += kNumbers, a += kNumbers, b += kNumbers, out += kNumbers) {
+    const ptrdiff_t count = n - i < kNumbers ? n - i : kNumbers;
+    GammaPart sums, fractions, small;
+    double found[kNumbers];
+    for (ptrdiff_t j = 0; j < count; ++j) {
+      const double p = a[j], x = b[j];
+      const bool plain = p > 0 && x > 0 && p < 1e300 && x < 1e300 && (p < 20 || math::fabs(x - p) >= 0.3 * p);
+      if (!plain) run_series(number, a + j, b + j, found + j, 1);
+      else if (upper && x <= 2 && p < 1) small.add(p, x, j);
+      else (x <= 2 || x <= p || (!upper && x <= p + 4) ? sums : fractions).add(p, x, j);
+    }
+    for (GammaPart* part : {&sums, &fractions, &small}) {
+      if (part->count == 0) continue;
+      part->fill();
+      if (part == &small) {
+        small_uppers(small);
+      } else {
+        double scale[kNumbers];
+        powers_over_gamma(part->a, part->x, scale);
+        if (part == &sums) lower_sums(sums);
+        else upper_fractions(fractions);
+        for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+          const double of = scale[j] > 0 ? scale[j] * part->found[j] : 0.0, cut = of > 1 ? 1.0 : of;
+          part->found[j] = (part == &sums) != upper ? cut : 1 - cut;
+        }
+      }
+      for (ptrdiff_t j = 0; j < part->count; ++j) found[part->places[j]] = part->found[j];
+    }
+    for (ptrdiff_t j = 0; j < count; ++j) out[j] = found[j];
+  }
+}
+
 template <class Op, int number>
 constexpr BlockOp block_op() {
   if constexpr (!Applies<Op>) {
@@ -269,6 +420,8 @@ constexpr BlockOp block_op() {
     return {gamma_slope_block, 4 * Op::cost};
   } else if constexpr (sizeof(T) == 4 && (std::is_base_of_v<Wide, Op> || std::is_base_of_v<Series, Op>)) {
     return {through_double<number, Op::arity>, Op::cost};
+  } else if constexpr (number == NUMBER_op_igamma || number == NUMBER_op_igammac) {
+    return {incomplete_gamma_block<number>, Op::cost};
   } else if constexpr (is_polynomial(number)) {
     return {polynomial_block<number>, Op::cost};
   } else if constexpr (std::is_base_of_v<Series, Op>) {

@@ -221,27 +221,6 @@ class Kernels(Protocol):
     ) -> _T: ...
     def count_nonzero(self, a: _T, dims: int | Sequence[int] | None = None, /) -> _T: ...
     def cross(self, a: _T, b: _T, dim: int, /) -> _T: ...
-    def cross_entropy(
-        self,
-        logits: _T,
-        target: _T,
-        weight: _T | None,
-        ignore_index: int,
-        reduction: int,
-        label_smoothing: float,
-        /,
-    ) -> tuple[_T, _T]: ...
-    def cross_entropy_backward(
-        self,
-        g: _T,
-        log_probabilities: _T,
-        target: _T,
-        weight: _T | None,
-        ignore_index: int,
-        reduction: int,
-        label_smoothing: float,
-        /,
-    ) -> _T: ...
     def ctc_backward(
         self,
         g: _T,
@@ -602,11 +581,11 @@ class Kernels(Protocol):
     def nll_loss_backward(
         self,
         g: _T,
-        log_probabilities: _T,
         target: _T,
         weight: _T | None,
         ignore_index: int,
         reduction: int,
+        shape: int | Sequence[int],
         /,
     ) -> _T: ...
     def nonzero(self, a: _T, /) -> _T: ...

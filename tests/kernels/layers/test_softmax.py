@@ -76,35 +76,31 @@ def test_a_row_that_is_all_minus_infinity_or_has_a_nan_is_nan():
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("shape", [(1, 1), (7, 10), (33, 65), (300, 257)], ids=str)
-def test_cross_entropy_and_its_gradient(shape, weighted, smoothing, dtype):
-    x, ignored = sample(shape, dtype), -100
-    rng = np.random.default_rng(3)
-    target = rng.integers(0, shape[1], shape[0])
-    if shape[0] > 1:
-        target[::5] = ignored
-    weight = rng.random(shape[1]).astype(dtype) + 0.5 if weighted else np.ones(shape[1], dtype)
-    given = weight if weighted else None
-    losses, weights = plain.cross_entropy(x, target, weight, ignored, smoothing)
-    # The losses are sums of log-probabilities with weights of at most 1.5; the sums are in double.
-    error = 1.5 * log_error(x).max(1) + 4 * np.finfo(dtype).eps * np.abs(losses)
-
-    whole = {0: losses, 1: losses.sum() / weights.sum(), 2: losses.sum()}
-    errors = {0: error, 1: error.sum() / weights.sum(), 2: error.sum()}
-    for reduction, expected in whole.items():
-        found, log_p = kernels.cross_entropy(x, target, given, ignored, reduction, smoothing)
-        within(found, expected, errors[reduction])
-
-    # Its derivative at x, of the definition, by the rule of the logarithm of a softmax.
-    found = kernels.cross_entropy_backward(
-        np.ones((), dtype), log_p, target, given, ignored, 2, smoothing
+@pytest.mark.parametrize("shape", [(5,), (1, 1), (33, 65), (3, 7, 2, 5), (300, 257)], ids=str)
+def test_nll_loss_and_its_gradient(shape, weighted, dtype):
+    x, rng = sample(shape, dtype), np.random.default_rng(3)
+    axis = 1 if len(shape) > 1 else 0
+    target = rng.integers(0, shape[axis], shape[:axis] + shape[axis + 1 :])
+    if shape[0] > 1 and axis:
+        target[::5] = -100
+    weight = (
+        rng.random(shape[axis]).astype(dtype) + 0.5 if weighted else np.ones(shape[axis], dtype)
     )
-    wanted = np.full(shape, smoothing / shape[1])
-    counted = target != ignored
-    wanted[np.flatnonzero(counted), target[counted]] += 1 - smoothing
-    g = -wanted * weight * counted[:, None]
-    bound = np.exp(log_p) * np.abs(g).sum(1, keepdims=True) * log_error(x).max(1, keepdims=True)
-    bound += 4 * np.finfo(dtype).eps * np.abs(g)
-    within(found, plain.log_softmax_backward(g, log_p), bound)
+    given = weight if weighted else None
+    picked = np.expand_dims(target, axis) == np.arange(shape[axis]).reshape(
+        -1, *[1] * (len(shape) - axis - 1)
+    )
+    shares = picked * np.float64(weight).reshape(-1, *[1] * (len(shape) - axis - 1))
+    losses, total = -(shares * x).sum(axis), shares.sum()
+    eps = 4 * np.finfo(dtype).eps
+    for how, expected, share in (
+        (0, losses, 1.0),
+        (1, losses.sum() / total, 1 / total),
+        (2, losses.sum(), 1.0),
+    ):
+        found = kernels.nll_loss(x, target, given, -100, how)
+        within(found, expected, eps * np.abs(losses if how == 0 else share * np.abs(losses).sum()))
+        g = np.full(target.shape if how == 0 else (), 0.75, dtype)
+        found = kernels.nll_loss_backward(g, target, given, -100, how, shape)
+        within(found, -0.75 * share * shares, eps * share * shares)

@@ -132,6 +132,7 @@ struct Frame {
   bool by_rows;
   bool direct;       // the last instruction writes to out itself
   bool out_by_row;
+  char* rows[kMaxOperands];  // where the current row of each operand starts, with by_rows
   alignas(kLine) char arena[kArenaBytes + kMaxRegisters * kLine];
 };
 
@@ -181,21 +182,35 @@ void prepare(const Plan& plan, ptrdiff_t limit, Frame& frame) {
   }
 }
 
-// Computes elements [at, at + n), of one row where blocks are by rows.
-void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t n) {
+// Moves to a row, which is the current one's next unless it is the first of all.
+void to_row(const Plan& plan, Frame& frame, ptrdiff_t row, bool first) {
+  const int outer = plan.ndim - 2;
+  const bool next = !first && (outer == 0 || row % plan.shape[outer] != 0);
+  for (int k = 0; k < plan.n_operands; ++k) {
+    const Operand& operand = plan.operands[k];
+    frame.rows[k] = next ? frame.rows[k] + operand.strides[outer] : address(plan, operand, row * plan.shape[outer + 1]);
+  }
+}
+
+// Computes elements [at, at + n). Where blocks are by rows, they are those from `column` on of the current row.
+void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t column, ptrdiff_t n) {
   const ProgramView& program = *plan.program;
+  const int last = plan.ndim - 1;
   void** const registers = frame.registers;
   for (int i = 0; i < program.n_inputs; ++i) {
     const Operand& input = plan.operands[i];
     if (frame.sources[i] == Source::Place) {
       registers[i] = input.data + at * plan.size;
     } else if (frame.sources[i] == Source::Row) {
-      registers[i] = address(plan, input, at);
+      registers[i] = frame.rows[i] + column * plan.size;
     } else if (frame.sources[i] == Source::Gather) {
       const LoadFn load = load_function(input.dtype, plan.compute);
       if (input.contiguous) {
         const ptrdiff_t item = item_size(input.dtype);
         load(input.data + at * item, item, registers[i], n);
+      } else if (frame.by_rows) {
+        const ptrdiff_t stride = input.strides[last];
+        load(frame.rows[i] + column * stride, stride, registers[i], n);
       } else {
         char* to = static_cast<char*>(registers[i]);
         walk(plan, input, at, n, [&](const char* from, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) {
@@ -212,7 +227,7 @@ void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t n) {
   }
   if (frame.direct) {
     const Instr& step = program.code[plain];
-    void* to = frame.out_by_row ? address(plan, out, at) : out.data + at * plan.size;
+    void* to = frame.out_by_row ? frame.rows[program.n_inputs] + column * plan.size : out.data + at * plan.size;
     plan.ops[step.op].fn(registers[step.a], registers[step.b], registers[step.c], to, n);
     return;
   }
@@ -232,14 +247,22 @@ void run_range(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
   Frame frame;
   frame.by_rows = plan.ndim > 1 && row >= kRowBlocks;
   prepare(plan, end - begin, frame);
+  ptrdiff_t number = 0, column = 0, length = end - begin;  // where blocks are not by rows, all is one
+  if (frame.by_rows) {
+    number = begin / row;
+    column = begin % row;
+    length = row;
+    to_row(plan, frame, number, true);
+  }
   for (ptrdiff_t at = begin; at < end;) {
     ptrdiff_t n = end - at < frame.block ? end - at : frame.block;
-    if (frame.by_rows) {
-      const ptrdiff_t left = row - at % row;
-      if (left < n) n = left;
-    }
-    run_block(plan, frame, at, n);
+    if (length - column < n) n = length - column;
+    run_block(plan, frame, at, column, n);
     at += n;
+    column += n;
+    if (column < length || at == end) continue;
+    to_row(plan, frame, ++number, false);
+    column = 0;
   }
 }
 
@@ -313,7 +336,8 @@ void run_tiles(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
       }
       for (ptrdiff_t r = 0; r < rows; ++r) {
         for (int t = 0; t < n_tiled; ++t) frame.registers[tiled[t]] = tiles[t] + r * kTileColumns * plan.size;
-        run_block(plan, frame, (first_row + r) * row + column, columns);
+        to_row(plan, frame, first_row + r, r == 0);
+        run_block(plan, frame, (first_row + r) * row + column, column, columns);
       }
     }
   }

@@ -368,15 +368,16 @@ RUSHLIGHT_INLINE A accumulated(A a, A b) {
   return Product ? a * b : a + b;
 }
 
-// Rows go side by side: each sum waits for the one before. Row r begins with acc[r]; `step` is 1 or -1, as from the end.
+// Rows of one or two columns go side by side: each sum waits for the one before. They begin with acc; `step` is 1 or -1, as from
+// the end.
 constexpr ptrdiff_t kRows = 8;
-template <bool Product, class T, class A>
+template <bool Product, int kInner = 1, class T, class A>
 void cumulate_rows(const T* in, ptrdiff_t next, ptrdiff_t n, ptrdiff_t step, T* out, A* acc) {
   for (ptrdiff_t i = 0; i < n; i++) {
-    const ptrdiff_t at = i * step;
     for (ptrdiff_t r = 0; r < kRows; r++) {
-      acc[r] = accumulated<Product>(acc[r], static_cast<A>(in[r * next + at]));
-      out[r * next + at] = static_cast<T>(acc[r]);
+      const ptrdiff_t at = r / kInner * next + i * step * kInner + r % kInner;
+      acc[r] = accumulated<Product>(acc[r], static_cast<A>(in[at]));
+      out[at] = static_cast<T>(acc[r]);
     }
   }
 }
@@ -419,6 +420,11 @@ void cumulate_of(const T* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, boo
       }
     }
     return;
+  }
+  for (; inner == 2 && o + kRows / 2 <= outer; o += kRows / 2, in += n * kRows, out += n * kRows) {
+    A acc[kRows];
+    for (A& a : acc) a = kFirst;
+    cumulate_rows<Product, 2>(in + first, n * 2, n, step, out + first, acc);
   }
   for (; o < outer; o++, in += n * inner, out += n * inner)
     for (ptrdiff_t start = 0; start < inner; start += kTile) {

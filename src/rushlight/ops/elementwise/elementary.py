@@ -518,12 +518,17 @@ frac = pointwise(
 )
 
 
+def _with_ends(input: Any, above: Any, below: Any) -> Any:
+    """With other numbers in the places of the infinities."""
+    if isinstance(input, Symbol):
+        return input.trace.emit("with_ends", input, above, below)
+    return where(input == math.inf, above, where(input == -math.inf, below, input))
+
+
 _finite_only = pointwise(
     "_nan_to_num(input: Tensor, nan: Number, posinf: Number, neginf: Number)",
     forward=lambda input, nan, posinf, neginf: where(
-        isnan(input),
-        nan,
-        where(input == math.inf, posinf, where(input == -math.inf, neginf, input)),
+        isnan(input), nan, _with_ends(input, posinf, neginf)
     ),
     reference=lambda a, nan, posinf, neginf: (
         np.nan_to_num(a, nan=nan, posinf=posinf, neginf=neginf)
@@ -574,6 +579,8 @@ def nan_to_num(
     out: Tensor | None = None,
 ) -> Tensor:
     """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
+    if out is None and not (input.dtype.is_floating_point or input.dtype.is_complex):
+        return input.clone()
     more = {} if out is None else {"out": out}
     return _finite_only(input, *_replacements(input, nan, posinf, neginf), **more)
 

@@ -16,8 +16,9 @@ from ... import _core
 from ..._base.dtypes import promote_types
 from ..._base.errors import not_implemented_for
 from ..._core import Op, Reduction
+from ..elementwise.selection import where
 from ..table.arrays import Array, anywhere, listed, refuse, rounded, scalar_name, widened
-from ..table.kinds import composite, general, linear
+from ..table.kinds import composite, general, linear, pointwise
 from ..table.reference import wide
 from ..table.signature import Flag, Tensor
 from .activation import logsigmoid
@@ -150,7 +151,7 @@ def _nll_op(name: str, node: str) -> Op:
                 g, target, weight, ignore_index, reduction, tuple(input_shape)
             )
         },
-        backward=(_kernels.nll_loss_backward, "g input target weight ignore_index reduction"),
+        backward=(_kernels.nll_loss_backward, "g target weight ignore_index reduction input_shape"),
         node=node,
         method=False,
         samples=_nll_samples,
@@ -165,6 +166,7 @@ _nll_transpose = linear(
     "_nll_transpose(input: Tensor, target: Tensor, weight: Tensor | None = None, "
     "ignore_index: Any = -100, reduction: str = 1, shape: Any)",
     _nll_gradient,
+    native=_kernels.nll_loss_backward,
     transpose={
         "input": lambda g, target, weight, ignore_index, reduction: _nll_loss(
             g, target, weight, ignore_index, reduction
@@ -333,6 +335,29 @@ def _check_probabilities(x: Tensor, name: str) -> None:
         )
 
 
+def _cut(logarithm: Any) -> Any:
+    return where(logarithm < -100.0, -100.0, logarithm)
+
+
+_bce_slopes: dict[str, Callable[..., Any]] = {
+    "input": lambda input, target: (input - target) / ((1 - input) * input).clamp_min(1e-12),
+    "target": lambda input: _cut((-input).log1p()) - _cut(input.log()),
+}
+_bce_terms: Op = pointwise(
+    "_binary_cross_entropy_terms(input: Tensor, target: Tensor)",
+    forward=lambda input, target: where(
+        (target >= 0) & (target <= 1),
+        (target - 1) * _cut((-input).log1p()) - target * _cut(input.log()),
+        math.nan,
+    ),
+    partials=_bce_slopes,
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3, low=0.1, high=0.9), make(2, 3, low=0.1, high=0.9))],
+    doc="The cross-entropy of each probability; NaN where one is none.",
+)
+
+
 def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     for other in (target, weight):
         if other is not None and other.dtype is not input.dtype:
@@ -342,12 +367,12 @@ def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str) -
     if not input.dtype.is_floating_point:
         not_implemented_for("binary_cross_entropy", input.dtype.scalar_name)
     x, t = wide(input), wide(target)
-    _check_probabilities(x, "input")
-    _check_probabilities(t, "target")
-    loss = (t - 1) * (-x).log1p().clamp_min(-100.0) - t * x.log().clamp_min(-100.0)
-    if weight is not None:
-        loss = loss * wide(weight)
-    return reduce_loss(loss, reduction).to(input.dtype)
+    terms = _bce_terms(x, t)
+    loss = reduce_loss(terms if weight is None else terms * wide(weight), reduction)
+    if anywhere(loss.isnan()):
+        _check_probabilities(x, "input")
+        _check_probabilities(t, "target")
+    return loss.to(input.dtype)
 
 
 def _weighted(g: Tensor, weight: Tensor | None, reduction: str, n: int) -> Tensor:
@@ -361,12 +386,10 @@ _binary_cross_entropy = general(
     is_=_bce,
     vjp={
         "input": lambda g, input, target, weight, reduction: (
-            _weighted(g, weight, reduction, input.numel())
-            * ((input - target) / ((1 - input) * input).clamp_min(1e-12))
+            _weighted(g, weight, reduction, input.numel()) * _bce_slopes["input"](input, target)
         ),
         "target": lambda g, input, weight, reduction: (
-            _weighted(g, weight, reduction, input.numel())
-            * ((-input).log1p().clamp_min(-100.0) - input.log().clamp_min(-100.0))
+            _weighted(g, weight, reduction, input.numel()) * _bce_slopes["target"](input)
         ),
     },
     method=False,

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.dtypes import float32
+from ..._base.dtypes import float32, float64
 from ..._base.errors import not_implemented_for
 from ..._core import Op
 from ..._devices import of
 from ..elementwise.selection import where
 from ..table.arrays import dim_in, elements
-from ..table.kinds import composite, constant, general
+from ..table.kinds import composite, constant, general, pointwise
 from ..table.reference import wide
 from ..table.signature import Tensor
 
@@ -78,12 +78,39 @@ def _fake_quantize(name: str, node: str) -> Any:
     )
 
 
-_by_numbers = _fake_quantize("fake_quantize_numbers", "FakeQuantizePerTensorAffineCachemask")
+_NUMBERS_NODE = "FakeQuantizePerTensorAffineCachemask"
+_by_numbers = _fake_quantize("fake_quantize_numbers", _NUMBERS_NODE)
 _by_tensors = _fake_quantize(
     "fake_quantize_tensors", "FakeQuantizePerTensorAffineCachemaskTensorQparams"
 )
 _by_channel = _fake_quantize("fake_quantize_channels", "FakeQuantizePerChannelAffineCachemask")
 _observed = _fake_quantize("fake_quantize_observed", "FusedMovingAvgObsFqHelper")
+
+
+def _in_program(x: Any, scale: Any, inverse: Any, zero_point: Any, low: Any, high: Any) -> Any:
+    levels = (x * inverse + 0).round() + zero_point
+    cut = where(levels >= low, where(levels > high, high, levels), low)
+    return (cut - zero_point) * scale
+
+
+def _in_program_mask(input: Any, inverse: Any, zero_point: Any, low: Any, high: Any) -> Any:
+    levels = (input * inverse + 0).round() + zero_point
+    return (levels >= low) & (levels <= high)
+
+
+# `_by_numbers` of numbers that are computed with in float32, as a scale is.
+_by_numbers_in_float32 = pointwise(
+    "_fake_quantize_in_float32(input: Tensor, scale: Number, inverse: Number, zero_point: Number, "
+    "low: Number, high: Number)",
+    forward=_in_program,
+    partials={"input": _in_program_mask},
+    node=f"{_NUMBERS_NODE}Backward0",
+    method=False,
+    in_place=False,
+    out=False,
+    samples=lambda make: [(make(2, 3, kind="fixed"), 0.5, 2.0, 3, 0, 15)],
+    doc="Numbers rounded to multiples of a scale, in a range.",
+)
 
 
 def _check_range(low: int, high: int) -> None:
@@ -118,6 +145,11 @@ def fake_quantize_per_tensor_affine(
         return _by_tensors(input, scale, zero_point, quant_min, quant_max)
     if not quant_min <= zero_point <= quant_max:
         raise _outside(quant_min, quant_max)
+    if input.dtype.is_floating_point and input.dtype is not float64:
+        step = np.float32(scale)
+        with np.errstate(all="ignore"):
+            inverse = float(np.float32(1) / step)
+        return _by_numbers_in_float32(input, float(step), inverse, zero_point, quant_min, quant_max)
     tensor = of(input).tensor
     values = tensor(np.array(scale, np.float32)), tensor(np.array(zero_point))
     return _by_numbers(input, *values, quant_min, quant_max)

@@ -290,6 +290,8 @@ def einsum(*args: Any) -> Tensor:
             x, y = a.mT if turned[0] else a, b.mT if turned[1] else b
             if x.shape[-1] == y.shape[-2] and x.shape[:-2] == y.shape[:-2]:
                 return viewed_product(x, y)
+        if la + lb == result and a.dtype is b.dtype:
+            return a.reshape(*a.shape, *[1] * b.ndim) * b
     labels = list(operands)
     for i, t in enumerate(tensors):
         tensors[i], labels[i] = _without_repeats(t, labels[i], i)

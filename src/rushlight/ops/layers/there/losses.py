@@ -177,9 +177,11 @@ def nll_loss(
     return _reduced(losses, _number(x), how == _MEAN, weights if how == _MEAN else None)
 
 
-def _nll_gradient(
-    g: Tensor, target: Tensor, weight: Tensor | None, ignored: int, how: int, shape: tuple[int, ...]
+@there(kernels.nll_loss_backward, takes=_CLASSES)
+def nll_loss_backward(
+    g: Tensor, target: Tensor, weight: Tensor | None, ignored: int, how: int, shape: Any
 ) -> Tensor:
+    shape = tuple(shape)
     if not _fits(shape, target, weight):
         return NotImplemented
     if g.numel() != (target.numel() if how == _NONE else 1):
@@ -192,23 +194,6 @@ def _nll_gradient(
     numbers = code(g), out.numel(), *sizes, int(how == _NONE)
     start(_FILE, "class_gradient", out.numel(), g, rows(g), target, weight, total, out, *numbers)
     return out
-
-
-@there(kernels.nll_loss_backward, takes=_CLASSES)
-def nll_loss_backward(
-    g: Tensor,
-    x: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignored: int = -100,
-    how: int = 1,
-) -> Tensor:
-    return _nll_gradient(g, target, weight, ignored, how, tuple(x.shape))
-
-
-@there(class_loss._nll_transpose, takes=_CLASSES)
-def nll_transpose(g: Any, target: Any, weight: Any, ignored: int, how: int, shape: Any) -> Any:
-    return _nll_gradient(g, target, weight, ignored, how, tuple(shape))
 
 
 def _as_row(target: Tensor) -> Tensor:
