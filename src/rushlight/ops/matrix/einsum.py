@@ -245,8 +245,11 @@ def _by_lists(args: tuple[Any, ...]) -> tuple[list[Any], tuple[tuple[_Labels, ..
 
 @functools.lru_cache(maxsize=512)
 def _as_product(la: _Labels, lb: _Labels, result: _Labels) -> tuple[bool, bool] | None:
-    """Whether two operands make a (stacked) product of matrices: which of them is to be turned."""
+    """Whether two operands make a (stacked) product of matrices, or of a matrix and a vector: which
+    of them is to be turned."""
     n = len(la)
+    if n == 2 and len(lb) == len(result) == 1 and lb != result and {*la} == {*lb, *result}:
+        return la[0] != result[0], False
     if n < 2 or len(lb) != n or len(result) != n or len({*la, *lb}) != n + 1:
         return None
     batch, (i, j) = result[:-2], result[-2:]
@@ -288,7 +291,7 @@ def einsum(*args: Any) -> Tensor:
         turned = _as_product(la, lb, result) if a.dtype is b.dtype else None
         if turned is not None:
             x, y = a.mT if turned[0] else a, b.mT if turned[1] else b
-            if x.shape[-1] == y.shape[-2] and x.shape[:-2] == y.shape[:-2]:
+            if x.shape[-1:] == y.shape[-2:][:1] and x.shape[:-2] == y.shape[:-2]:
                 return viewed_product(x, y)
     labels = list(operands)
     for i, t in enumerate(tensors):
