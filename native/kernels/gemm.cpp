@@ -43,7 +43,7 @@ struct Product {
 template <class F>
 void parallel(ptrdiff_t n, bool split, const F& f) {
   if (!split || n <= 1) return f(ptrdiff_t{0}, n);
-  parallel(n, ptrdiff_t{1}, f);
+  rushlight::parallel(n, ptrdiff_t{1}, f);
 }
 
 // Runs f over parts of the product, cut at multiples of `unit` rows or columns.

@@ -133,9 +133,9 @@ def _finish(
 @functools.lru_cache(maxsize=512)
 def _repeated(labels: _Labels) -> tuple[int, int, _Labels] | None:
     """The first two places of a label that appears twice, and the labels of its diagonal."""
-    for first, label in enumerate(labels):
-        if label in labels[first + 1 :]:
-            second = labels.index(label, first + 1)
+    for second, label in enumerate(labels):
+        first = labels.index(label)
+        if first != second:
             rest = [x for i, x in enumerate(labels) if i not in (first, second)]
             return first, second, (*rest, label)
     return None
