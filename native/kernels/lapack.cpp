@@ -109,11 +109,14 @@ auto typed(DType dtype, const F& f) {
 
 const SmallKernels& small() { return *dense_kernels().small; }
 // Whether matrices may go into the lanes of registers; and whether they do: one takes as long as all lanes.
-bool is_small(DType dtype, ptrdiff_t m, ptrdiff_t n) {
-  return (dtype == DType::F32 || dtype == DType::F64) && std::max(m, n) <= kSmallMatrix && dense_kernels().small;
+bool is_small(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n) {
+  const ptrdiff_t most = std::max(m, n);
+  if ((dtype != DType::F32 && dtype != DType::F64) || most > kSmallMatrix || !dense_kernels().small) return false;
+  const ptrdiff_t lanes = small().bytes / kItemSize[static_cast<int>(dtype)];
+  return most <= kSmallMatrix / 2 || (lanes >= 8 && 2 * count >= lanes);
 }
 bool in_lanes(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n) {
-  return is_small(dtype, m, n) && (count >= 4 || std::max(m, n) <= 8 || !library());
+  return is_small(dtype, count, m, n) && (count >= 4 || std::max(m, n) <= 8 || !library());
 }
 // small(first, count, done) for at most kAtOnce matrices at a time, and each(i) for those that it left alone.
 constexpr ptrdiff_t kAtOnce = 32;
@@ -148,7 +151,7 @@ void exchange(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const int*
 
 }  // namespace
 
-ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_small(dtype, m, n) ? kAtOnce : 1; }
+ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_small(dtype, kAtOnce, m, n) ? kAtOnce : 1; }
 
 bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info) {
   if (in_lanes(dtype, count, m, n)) return small().lu(dtype, count, m, n, a, pivots, info), true;
@@ -270,7 +273,7 @@ bool cholesky_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, cons
 }
 
 bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau) {
-  if (!is_small(dtype, m, n)) return qr_by_library(dtype, count, m, n, a, tau);
+  if (!is_small(dtype, count, m, n)) return qr_by_library(dtype, count, m, n, a, tau);
   const ptrdiff_t item = kItemSize[static_cast<int>(dtype)], step = m * n * item, tau_step = std::min(m, n) * item;
   return by_lanes(
       count,
@@ -281,7 +284,7 @@ bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* t
 }
 
 bool reflect_identity(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, const void* tau) {
-  if (is_small(dtype, m, n)) return small().reflections(dtype, count, m, n, k, a, tau), true;
+  if (is_small(dtype, count, m, n)) return small().reflections(dtype, count, m, n, k, a, tau), true;
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(n), reflections = static_cast<int>(k),

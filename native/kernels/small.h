@@ -7,7 +7,7 @@
 
 namespace rushlight {
 
-constexpr ptrdiff_t kSmallMatrix = 16;
+constexpr ptrdiff_t kSmallMatrix = 32;
 
 // From matrix to matrix, row to row and column to column, in elements.
 struct SmallSteps {
@@ -22,6 +22,7 @@ struct SmallTriangle {
 };
 
 struct SmallKernels {
+  ptrdiff_t bytes;  // of a register
   void (*lu)(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info);
   // b (n x k, k at most kSmallMatrix) = the solution of a @ x = b.
   void (*solve)(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, void* b, int* info);

@@ -15,7 +15,7 @@ kernels = _core.kernels
 
 TYPES = [np.float32, np.float64, np.complex64, np.complex128]
 # Around the sizes of registers, the largest small matrix, and stacks that end within a register.
-SIZES = (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33)
+SIZES = (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 32, 33)
 STACKS = ((), (1,), (3,), (4,), (17,), (2, 33), (0,))
 
 
@@ -129,13 +129,14 @@ def test_against_the_plain_definitions(dtype):
             near(q @ np.triu(packed[i]), a[i], dtype)
 
 
-def test_matrices_that_lanes_leave_alone():
-    a = made(np.float32, 20, 8, 8)
+@pytest.mark.parametrize("n", (8, 32))
+def test_matrices_that_lanes_leave_alone(n):
+    a = made(np.float32, 20, n, n)
     a[1] *= np.float32(1e-30)
     a[2] *= np.float32(1e25)
     a[3] = 0
-    a[4, :, 1] = a[4, :, 0]  # of rank 7
-    a[5] = np.eye(8)
+    a[4, :, 1] = a[4, :, 0]  # of rank n - 1
+    a[5] = np.eye(n)
     a[6, 2:] = 0
     x = torch.from_numpy(a)
     u, s, vh = (array(t).astype(np.float64) for t in torch.linalg.svd(x))
@@ -148,7 +149,7 @@ def test_matrices_that_lanes_leave_alone():
         near(q[i] @ r[i] / scale, a[i] / scale, np.float32)
         near((vectors[i] * values[i]) @ vectors[i].T / scale, array(h)[i] / scale, np.float32)
         for square in (u[i].T @ u[i], vh[i] @ vh[i].T, q[i].T @ q[i], vectors[i].T @ vectors[i]):
-            near(square, np.eye(8), np.float32)
+            near(square, np.eye(n), np.float32)
 
 
 @pytest.mark.parametrize("n", (4, 20))

@@ -529,8 +529,8 @@ void small_svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, 
 }  // namespace
 
 void fill_small(DenseKernels& table) {
-  static constexpr SmallKernels kernels{small_lu, small_solve,       small_cholesky, small_triangle,
-                                        small_qr, small_reflections, small_eigh,     small_svd};
+  static constexpr SmallKernels kernels{sizeof(Lanes<float>), small_lu,   small_solve, small_cholesky, small_triangle, small_qr,
+                                        small_reflections,    small_eigh, small_svd};
   table.small = &kernels;
 }
 

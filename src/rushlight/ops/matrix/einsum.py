@@ -130,11 +130,21 @@ def _finish(
     return operands, expand(result, widest)
 
 
+@functools.lru_cache(maxsize=512)
+def _repeated(labels: _Labels) -> tuple[int, int, _Labels] | None:
+    """The first two places of a label that appears twice, and the labels of its diagonal."""
+    for second, label in enumerate(labels):
+        first = labels.index(label)
+        if first != second:
+            rest = [x for i, x in enumerate(labels) if i not in (first, second)]
+            return first, second, (*rest, label)
+    return None
+
+
 def _without_repeats(t: Tensor, labels: _Labels, operand: int) -> tuple[Any, _Labels]:
     """The diagonal over labels that appear twice in one operand."""
-    while len(set(labels)) != len(labels):
-        first = next(i for i, label in enumerate(labels) if labels.count(label) > 1)
-        second = labels.index(labels[first], first + 1)
+    while repeated := _repeated(labels):
+        first, second, rest = repeated
         if t.shape[first] != t.shape[second]:
             raise RuntimeError(
                 f"einsum(): subscript {_letter(labels[first])} is repeated for operand {operand} "
@@ -142,24 +152,28 @@ def _without_repeats(t: Tensor, labels: _Labels, operand: int) -> tuple[Any, _La
                 f"don't match, {t.shape[second]} != {t.shape[first]}"
             )
         t = t.diagonal(0, first, second)
-        rest = [label for i, label in enumerate(labels) if i not in (first, second)]
-        labels = (*rest, labels[first])
+        labels = rest
     return t, labels
 
 
-def _check_sizes(tensors: list[Tensor], operands: list[_Labels]) -> None:
+def _broadcasts(tensors: list[Tensor], operands: list[_Labels]) -> bool:
+    """Whether a label has size 1 in one operand and more in another."""
     sizes: dict[int, int] = {}
+    found = False
     for i, (t, labels) in enumerate(zip(tensors, operands, strict=True)):
         for label, size in zip(labels, t.shape, strict=True):
-            before = sizes.get(label, 1)
-            if size != 1 and before not in (1, size):
+            before = sizes.setdefault(label, size)
+            if before == size:
+                continue
+            found = True
+            if size != 1 and before != 1:
                 raise RuntimeError(
                     f"einsum(): subscript {_letter(label)} has size {size} for operand {i} which "
                     "does not broadcast "
                     f"with previously seen size {before}"
                 )
-            if size != 1 or label not in sizes:
-                sizes[label] = size
+            sizes[label] = max(size, before) if size and before else 0
+    return found
 
 
 def _sum_out(t: Tensor, labels: _Labels, kept: set[int]) -> tuple[Any, _Labels]:
@@ -182,41 +196,55 @@ def _squeeze(
     return t, labels
 
 
-def _pair(a: Tensor, la: _Labels, b: Tensor, lb: _Labels, kept: set[int]) -> tuple[Any, _Labels]:
+@functools.lru_cache(maxsize=512)
+def _orders(la: _Labels, lb: _Labels, later: tuple[_Labels, ...]) -> tuple[Any, ...]:
+    """What to sum of two operands first, how to permute the rest, how many labels are shared and
+    wanted `later`, of either alone, and summed; and the labels of their product."""
+    kept = {label for labels in later for label in labels}
+    gone_a = [i for i, label in enumerate(la) if label not in kept and label not in lb]
+    gone_b = [i for i, label in enumerate(lb) if label not in kept and label not in la]
+    la = tuple(label for i, label in enumerate(la) if i not in gone_a)
+    lb = tuple(label for i, label in enumerate(lb) if i not in gone_b)
+    batch = [label for label in la if label in lb and label in kept]
+    summed = [label for label in la if label in lb and label not in kept]
+    only_a, only_b = ([label for label in x if label not in y] for x, y in ((la, lb), (lb, la)))
+    left, right = (*batch, *only_a, *summed), (*batch, *summed, *only_b)
+    turn_a = None if left == la else [la.index(label) for label in left]
+    turn_b = None if right == lb else [lb.index(label) for label in right]
+    counts = len(batch), len(only_a), len(only_b), len(summed)
+    return gone_a, gone_b, turn_a, turn_b, counts, (*batch, *only_a, *only_b)
+
+
+def _pair(
+    a: Tensor, la: _Labels, b: Tensor, lb: _Labels, later: tuple[_Labels, ...], broadcasts: bool
+) -> tuple[Any, _Labels]:
     """Multiply two operands and sum what neither the result nor a later operand wants."""
-    a, la = _squeeze(a, la, b, lb)
-    b, lb = _squeeze(b, lb, a, la)
-    a, la = _sum_out(a, la, kept | set(lb))
-    b, lb = _sum_out(b, lb, kept | set(la))
-    shared = [label for label in la if label in lb]
-    batch = [label for label in shared if label in kept]
-    summed = [label for label in shared if label not in kept]
-    only_a = [label for label in la if label not in lb]
-    only_b = [label for label in lb if label not in la]
-    size_a = dict(zip(la, a.shape, strict=True))
-    size_b = dict(zip(lb, b.shape, strict=True))
-    out = (*batch, *only_a, *only_b)
-    left = a.permute([la.index(x) for x in (*batch, *only_a, *summed)])
-    right_order = (*batch, *summed, *only_b) if summed else (*batch, *only_b)
-    right = b.permute([lb.index(x) for x in right_order])
+    if broadcasts:
+        a, la = _squeeze(a, la, b, lb)
+        b, lb = _squeeze(b, lb, a, la)
+    gone_a, gone_b, turn_a, turn_b, counts, out = _orders(la, lb, later)
+    batch, only_a, only_b, summed = counts
+    a, b = a.sum(gone_a) if gone_a else a, b.sum(gone_b) if gone_b else b
+    left = a if turn_a is None else a.permute(turn_a)
+    right = b if turn_b is None else b.permute(turn_b)
+    head, tail = left.shape[: batch + only_a], right.shape[batch + summed :]
     if not summed:
-        left = left.reshape([*(size_a[x] for x in (*batch, *only_a)), *(1 for _ in only_b)])
-        right = right.reshape(
-            [*(size_b[x] for x in batch), *(1 for _ in only_a), *(size_b[x] for x in only_b)]
-        )
+        if only_b:
+            left = left.reshape(*head, *(1,) * only_b)
+        if batch and only_a:
+            right = right.reshape(*head[:batch], *(1,) * only_a, *tail)
         return left * right, out
     if a.dtype is not b.dtype:
         raise RuntimeError(
             f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}"
         )
-    n, m = math.prod(size_a[x] for x in batch), math.prod(size_a[x] for x in only_a)
-    k, p = math.prod(size_a[x] for x in summed), math.prod(size_b[x] for x in only_b)
+    n, m, p = math.prod(head[:batch]), math.prod(head[batch:]), math.prod(tail)
+    k = math.prod(left.shape[batch + only_a :])
     if batch:
         product = left.reshape(n, m, k).bmm(right.reshape(n, k, p))
     else:
         product = left.reshape(m, k).mm(right.reshape(k, p))
-    shape = [*(size_a[x] for x in (*batch, *only_a)), *(size_b[x] for x in only_b)]
-    return product.reshape(shape), out
+    return product.reshape([*head, *tail]), out
 
 
 def _by_lists(args: tuple[Any, ...]) -> tuple[list[Any], tuple[tuple[_Labels, ...], _Labels]]:
@@ -245,8 +273,11 @@ def _by_lists(args: tuple[Any, ...]) -> tuple[list[Any], tuple[tuple[_Labels, ..
 
 @functools.lru_cache(maxsize=512)
 def _as_product(la: _Labels, lb: _Labels, result: _Labels) -> tuple[bool, bool] | None:
-    """Whether two operands make a (stacked) product of matrices: which of them is to be turned."""
+    """Whether two operands make a (stacked) product of matrices, or of a matrix and a vector: which
+    of them is to be turned."""
     n = len(la)
+    if n == 2 and len(lb) == len(result) == 1 and lb != result and {*la} == {*lb, *result}:
+        return la[0] != result[0], False
     if n < 2 or len(lb) != n or len(result) != n or len({*la, *lb}) != n + 1:
         return None
     batch, (i, j) = result[:-2], result[-2:]
@@ -288,18 +319,18 @@ def einsum(*args: Any) -> Tensor:
         turned = _as_product(la, lb, result) if a.dtype is b.dtype else None
         if turned is not None:
             x, y = a.mT if turned[0] else a, b.mT if turned[1] else b
-            if x.shape[-1] == y.shape[-2] and x.shape[:-2] == y.shape[:-2]:
+            if x.shape[-1:] == y.shape[-2:][:1] and x.shape[:-2] == y.shape[:-2]:
                 return viewed_product(x, y)
         if la + lb == result and a.dtype is b.dtype:
             return a.reshape(*a.shape, *[1] * b.ndim) * b
     labels = list(operands)
     for i, t in enumerate(tensors):
         tensors[i], labels[i] = _without_repeats(t, labels[i], i)
-    _check_sizes(tensors, labels)
+    broadcasts = _broadcasts(tensors, labels)
     t, have = tensors[0], labels[0]
     for i in range(1, len(tensors)):
-        kept = set(result).union(*labels[i + 1 :])
-        t, have = _pair(t, have, tensors[i], labels[i], kept)
+        later = (result, *labels[i + 1 :])
+        t, have = _pair(t, have, tensors[i], labels[i], later, broadcasts)
     t, have = _sum_out(t, have, set(result))
     if have != result or (len(tensors) == 1 and len(have) == len(labels[0])):
         t = t.permute([have.index(x) for x in result])

@@ -326,10 +326,11 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{listed(input.shape)} and {listed(other.shape)}"
         )
-    if input.ndim == 1 and other.ndim == 1:
-        _check_one_type(input, other)
-        return viewed_product(input, other)
-    return tensordot(input, other, ([-1], [-1]))
+    _check_one_type(input, other)
+    if other.ndim <= 2:
+        return viewed_product(input, other.mT if other.ndim == 2 else other)
+    product = viewed_product(input, other.flatten(0, -2).mT)
+    return product.reshape(*input.shape[:-1], *other.shape[:-1])
 
 
 @composite(
