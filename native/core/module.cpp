@@ -1,5 +1,6 @@
 // The module rushlight._core: its types, and what the Python side registers with it at import.
 #include "core/blocks.h"
+#include "core/alerts.h"
 #include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/override.h"
@@ -240,6 +241,12 @@ PyObject* set_threads(PyObject*, PyObject* n) {
   set_num_threads(static_cast<int>(count));
   Py_RETURN_NONE;
 }
+PyObject* set_alerts(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  alerts_nondeterministic.store(truth != 0, std::memory_order_relaxed);
+  Py_RETURN_NONE;
+}
 PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(get_num_threads()); }
 
 // refuse_shape(shape of out, shape, advice=""), refuse_cast(type, type of out, advice=""): these raise.
@@ -294,6 +301,7 @@ PyMethodDef kMethods[] = {
      "The address of a reduction between processes, as MPI calls it, of a 16-bit float."},
     {"isa", method_of<isa>(), METH_NOARGS, "The instruction set the kernels run with."},
     {"set_num_threads", method_of<set_threads>(), METH_O, "How many threads long kernels may use."},
+    {"set_alerts", method_of<set_alerts>(), METH_O, "Whether operators that PyTorch calls not deterministic say so."},
     {"get_num_threads", method_of<get_threads>(), METH_NOARGS, "How many threads long kernels may use."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -237,6 +237,24 @@ void copy_bytes(char* to, const char* from, ptrdiff_t n) {
   std::memcpy(to + n - kWord, from + n - kWord, kWord);
 }
 
+// `rows` pieces of n bytes, of kWord to kLine: the registers at the end of one may overlap those at its front.
+void copy_pieces(char* to, ptrdiff_t to_row, const char* from, ptrdiff_t from_row, ptrdiff_t n, ptrdiff_t rows) {
+  const ptrdiff_t end = n - kWord;
+  if (n <= 2 * kWord) {
+    for (; rows > 0; rows--, to += to_row, from += from_row) {
+      std::memcpy(to, from, kWord);
+      std::memcpy(to + end, from + end, kWord);
+    }
+  } else {
+    for (; rows > 0; rows--, to += to_row, from += from_row) {
+      std::memcpy(to, from, kWord);
+      std::memcpy(to + kWord, from + kWord, kWord);
+      std::memcpy(to + end - kWord, from + end - kWord, kWord);
+      std::memcpy(to + end, from + end, kWord);
+    }
+  }
+}
+
 // --- transposition: squares whose sides are lines of the cache, so that each line is read once and written once ---
 
 using Square = void (*)(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride);
@@ -396,6 +414,8 @@ struct Copy {
         narrow_plane(t, f, rows, to_row, from_row, n, to_step, from_step);
       } else if (from_row != 0 && magnitude(from_row) < magnitude(from_step)) {
         plane(t, f, rows, to_row, from_row, n, to_step, from_step);
+      } else if (item && to_step == item && from_step == item && n * item >= kWord && n * item <= kLine) {
+        copy_pieces(t, to_row, f, from_row, n * item, rows);
       } else {
         for (ptrdiff_t i = 0; i < rows; ++i) line(t + i * to_row, to_step, f + i * from_row, from_step, n);
       }

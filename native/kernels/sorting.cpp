@@ -311,14 +311,14 @@ void choose_of(const Keys<K>& keys, Choice choice, ptrdiff_t k, bool nan, P* roo
 }
 
 template <class T>
-void move_elements(const Lines& lines, const int64_t* places, ptrdiff_t m, const Moved& to) {
+void move_elements(const Lines lines, const int64_t* places, ptrdiff_t m, const Moved to) {  // copies: no store may change them
   const auto move = [&](ptrdiff_t i, ptrdiff_t j) {
     const int64_t place = places[j * m + i];
     const char* from = lines.data + place * lines.step + j * lines.next;
     *reinterpret_cast<T*>(to.values + i * to.value_step + j * to.value_next) = *reinterpret_cast<const T*>(from);
     if (to.indices) *reinterpret_cast<int64_t*>(to.indices + i * to.index_step + j * to.index_next) = place;
   };
-  if (to.value_step > to.value_next) {  // as the results lie
+  if (lines.count > 1 && to.value_step > to.value_next) {  // as the results lie
     for (ptrdiff_t i = 0; i < m; i++)
       for (ptrdiff_t j = 0; j < lines.count; j++) move(i, j);
   } else {
@@ -406,24 +406,26 @@ namespace {
 // The runs of n rows: place(i) is that of number i, begins(i) whether it is unlike the one before.
 template <class Place, class Begins>
 ptrdiff_t runs(ptrdiff_t n, const Place& place, const Begins& begins, int64_t* firsts, int64_t* counts, int64_t* inverse) {
-  ptrdiff_t found = -1;
-  for (ptrdiff_t i = 0; i < n; i++) {
+  ptrdiff_t found = 0;
+  for (ptrdiff_t i = 0; i < n; i++) {  // each row is put down as the first of the next run, and stays where it is one
     const int64_t at = place(i);
-    const bool first = i == 0 || begins(i);
-    found += first;
-    firsts[found] = first ? at : firsts[found];
+    firsts[found] = at;
     if (counts) counts[found] = i;
-    if (inverse) inverse[at] = found;
+    found += i == 0 || begins(i);
+    if (inverse) inverse[at] = found - 1;
   }
-  for (ptrdiff_t k = found; counts && k > 0; k--) counts[k] -= counts[k - 1];
-  if (counts && n) counts[0]++;
-  return found + 1;
+  for (ptrdiff_t k = 0; counts && k < found; k++) counts[k] = (k + 1 < found ? counts[k + 1] : n) - counts[k];
+  return found;
 }
 
 }  // namespace
 
 ptrdiff_t distinct(DType dtype, const char* data, ptrdiff_t n, ptrdiff_t width, bool in_order, int64_t* firsts, int64_t* counts,
                    int64_t* inverse) {
+  if (dtype == DType::I64 && width == 1 && !in_order) {  // numbers of this type are keys as they are
+    const int64_t* all = reinterpret_cast<const int64_t*>(data);
+    return runs(n, [](ptrdiff_t i) { return i; }, [&](ptrdiff_t i) { return all[i] != all[i - 1]; }, firsts, counts, inverse);
+  }
   return by_key(dtype, [&]<class K>(K zero) -> ptrdiff_t {
     const Workspace<K> keys(n * width);
     if (!keys.p) return -1;

@@ -127,6 +127,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
             )
     _determinism.level = (1 if warn_only else 2) if mode else 0
     _determinism.warn_only = warn_only
+    _core.set_alerts(mode)
 
 
 def are_deterministic_algorithms_enabled() -> bool:

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/alerts.h"
 #include "kernels/indexing.h"
 
 namespace rushlight {
@@ -638,17 +639,10 @@ struct InRow {
   Nothing land(Land how) const { return land_at(x, index, {dims.get()}, 0, values, how); }
 };
 
-// Whether operators that PyTorch calls not deterministic must say so, as the definitions in Python do.
-bool says_nondeterministic() {
-  const Ref module = owned(PyImport_ImportModule("rushlight._base.determinism"));
-  const Ref level = owned(PyObject_GetAttrString(module.get(), "level"));
-  return PyObject_IsTrue(level.get()) != 0;
-}
-
 // Writes x.
 Nothing put(const TensorInfo& x, const TensorInfo& index, const TensorInfo& source, bool accumulate) {
   InRow row;
-  if ((!accumulate && says_nondeterministic()) || !row.read(x, index, source)) return {};
+  if ((!accumulate && alerts_nondeterministic.load(std::memory_order_relaxed)) || !row.read(x, index, source)) return {};
   return row.land(accumulate ? Land::Add : Land::Set);
 }
 

@@ -122,15 +122,15 @@ struct Rows {
 
 template <class T>
 void pick_row(const Tap& tap, Py_ssize_t inner, const T* x, T* out) {
+  const int64_t* const places = tap.places;
   const auto some = [&](Py_ssize_t from, Py_ssize_t to) {
-    for (Py_ssize_t j = from; j < to; j++)
-      for (Py_ssize_t i = 0; i < inner; i++) out[j * inner + i] = x[tap.places[j] * inner + i];
+    if (inner == 1)
+      for (Py_ssize_t j = from; j < to; j++) out[j] = x[places[j]];
+    else
+      for (Py_ssize_t j = from; j < to; j++)
+        for (Py_ssize_t i = 0; i < inner; i++) out[j * inner + i] = x[places[j] * inner + i];
   };
-  if (inner == 1 && tap.run_end - tap.run < kLongRun) {
-    const int64_t* places = tap.places;
-    for (Py_ssize_t j = 0, n = tap.out; j < n; j++) out[j] = x[places[j]];
-    return;
-  }
+  if (inner == 1 && tap.run_end - tap.run < kLongRun) return some(0, tap.out);
   some(0, tap.run);
   std::memcpy(out + tap.run * inner, x + tap.places[tap.run] * inner,
               static_cast<size_t>((tap.run_end - tap.run) * inner) * sizeof(T));

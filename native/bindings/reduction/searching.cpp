@@ -26,6 +26,19 @@ Layout with_dim_at(const Layout& l, int dim, int at) {
   return out;
 }
 
+// Each number that is unlike the one before it; how many there are. A number is put down as the next one, and stays where it is.
+Py_ssize_t first_of_runs(const int64_t* x, Py_ssize_t n, int64_t* out) {
+  Py_ssize_t found = 0;
+  int64_t before = n ? ~x[0] : 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    const int64_t number = x[i];
+    out[found] = number;
+    found += number != before;
+    before = number;
+  }
+  return found;
+}
+
 // (elements, or slices along a dimension, the number of each element's, how many of each), the last two empty where they are not asked
 // for. Slices are put before the other dimensions.
 Triple distinct_elements(const TensorInfo& given, Any along, bool consecutive, bool numbered, bool counted) {
@@ -47,6 +60,18 @@ Triple distinct_elements(const TensorInfo& given, Any along, bool consecutive, b
   const Py_ssize_t n = all ? a.size() : a.ndim ? a.shape[0] : 1, width = n && !all ? a.size() / n : 1, item = a.tensor->item();
   if (n > kLongestLine && item < 8) return fail(PyExc_RuntimeError, "unique(): more than 2**32 elements of fewer than 8 bytes");
   const Py_ssize_t none = 0;
+  if (all && consecutive && !numbered && !counted && a.dtype == DType::I64) {
+    const Workspace<int64_t> row(n);
+    if (!row.p) return no_memory();
+    Py_ssize_t found;
+    {
+      Unlocked unlocked(n * item > kReleaseGilBytes / 8, a);
+      found = first_of_runs(reinterpret_cast<const int64_t*>(a.data), n, row.p);
+    }
+    const Ref out = new_ref(a.dtype, 1, &found, DeviceType::Cpu), empty = new_ref(a.dtype, 1, &none, DeviceType::Cpu);
+    std::copy_n(row.p, found, data_of<int64_t>(out));
+    return tuple_of(out, empty, new_ref(a.dtype, 1, &none, DeviceType::Cpu));
+  }
   const bool as_given = all && numbered;
   const Ref inverse = new_ref(DType::I64, as_given ? given.ndim : 1,
                               as_given   ? given.shape
@@ -162,10 +187,15 @@ struct Tally {
   template <class Number>
   void add(const Number* numbers, Py_ssize_t n) {
     const uint64_t end = static_cast<uint64_t>(size);
-    for (Py_ssize_t i = 0; i < n; i++) {
+    const Py_ssize_t next = tables > 1 ? size : 0;
+    const auto count = [&](Py_ssize_t i, int64_t* table) {
       const uint64_t k = static_cast<uint64_t>(numbers[i]);
-      if (k < end) at[(i & (tables - 1)) * size + static_cast<Py_ssize_t>(k)]++;
-    }
+      if (k < end) table[k]++;
+    };
+    Py_ssize_t i = 0;
+    for (; i + 4 <= n; i += 4)
+      for (Py_ssize_t t = 0; t < 4; t++) count(i + t, at + t * next);
+    for (; i < n; i++) count(i, at);
   }
   template <class T>
   void sums(T* to) const {
@@ -234,10 +264,13 @@ Ref count_numbers(const TensorInfo& a, const TensorOrNone& weights, Py_ssize_t l
   const Ref by = weights.tensor ? contiguous_as(weights.tensor, DType::F64) : Ref();
   const Py_ssize_t n = a.size();
   const int64_t* numbers = data_of<int64_t>(held);
-  int64_t bits = 0, largest = least - 1;
-  for (Py_ssize_t i = 0; i < n; i++) bits |= numbers[i];
+  int64_t bits = 0, most[] = {least - 1, -1, -1, -1};  // side by side, as each maximum waits for the one before
+  for (Py_ssize_t i = 0; i < n; i++) {
+    bits |= numbers[i];
+    most[i & 3] = std::max(most[i & 3], numbers[i]);
+  }
   if (bits < 0) return {};
-  for (Py_ssize_t i = 0; i < n; i++) largest = std::max(largest, numbers[i]);
+  const int64_t largest = *std::max_element(most, most + 4);
   if (largest == std::numeric_limits<int64_t>::max()) return {};
   const Py_ssize_t size = largest + 1;
   Ref out = zeros_ref(by ? DType::F64 : DType::I64, 1, &size, DeviceType::Cpu);

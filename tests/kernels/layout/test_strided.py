@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import rushlight
 from rushlight import _core
 
 kernels = _core.kernels
@@ -110,3 +111,14 @@ def test_places_that_there_are_not(place):
     assert kernels.strided_zeroed(x, *place) is NotImplemented
     assert kernels.strided_backward(x[:2, :2], SHAPE, *place) is NotImplemented
     assert kernels.strided_backward(x[:2, :1], SHAPE, (2, 2), (1, 1), 0) is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 47, 64, 65])
+def test_rows_of_any_width_are_copied(width, dtype):
+    rows = drawn(20, 70, dtype=dtype)
+    part = rushlight.from_numpy(rows)[:, 3 : 3 + width]
+    assert part.contiguous().numpy().tobytes() == rows[:, 3 : 3 + width].tobytes()
+    windows = rushlight.from_numpy(rows[0]).unfold(0, min(width, 60), 2).contiguous()
+    for i, window in enumerate(windows.numpy()):
+        assert window.tobytes() == rows[0, 2 * i : 2 * i + min(width, 60)].tobytes()

@@ -117,6 +117,14 @@ def test_distinct_elements(dtype):
         np.testing.assert_array_equal(found, expected[0])
         np.testing.assert_array_equal(found[inverse], lines)
         np.testing.assert_array_equal(counts, expected[2])
+        runs = np.repeat(numbers[numbers == numbers], 3)
+        found, _, many = kernels.distinct(runs, None, True)
+        found_alone, *others = kernels.distinct(runs, None, True, False, False)
+        ends = np.flatnonzero(np.append(runs[1:] != runs[:-1], True))
+        np.testing.assert_array_equal(found, runs[ends])
+        np.testing.assert_array_equal(found_alone, runs[ends])
+        np.testing.assert_array_equal(np.cumsum(many) - 1, ends)
+        assert [other.size for other in others] == [0, 0]
     nan = np.array([np.nan, 1, np.nan, np.nan])
     assert kernels.distinct(nan, None, False)[2].tolist() == [1, 1, 1, 1]
     assert kernels.distinct(nan, None, True)[2].tolist() == [1, 1, 1, 1]
