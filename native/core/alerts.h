@@ -4,7 +4,7 @@
 
 namespace rushlight {
 
-// Whether operators that PyTorch calls not deterministic say so, as use_deterministic_algorithms set it.
+// Whether operators that PyTorch calls not deterministic say so (use_deterministic_algorithms).
 inline std::atomic<bool> alerts_nondeterministic{false};
 
 }  // namespace rushlight

@@ -237,7 +237,7 @@ void copy_bytes(char* to, const char* from, ptrdiff_t n) {
   std::memcpy(to + n - kWord, from + n - kWord, kWord);
 }
 
-// `rows` pieces of n bytes, of kWord to kLine: the registers at the end of one may overlap those at its front.
+// `rows` pieces of kWord to kLine bytes, each by registers that may overlap.
 void copy_pieces(char* to, ptrdiff_t to_row, const char* from, ptrdiff_t from_row, ptrdiff_t n, ptrdiff_t rows) {
   const ptrdiff_t end = n - kWord;
   if (n <= 2 * kWord) {

@@ -311,7 +311,7 @@ void choose_of(const Keys<K>& keys, Choice choice, ptrdiff_t k, bool nan, P* roo
 }
 
 template <class T>
-void move_elements(const Lines lines, const int64_t* places, ptrdiff_t m, const Moved to) {  // copies: no store may change them
+void move_elements(const Lines lines, const int64_t* places, ptrdiff_t m, const Moved to) {  // no store changes copies
   const auto move = [&](ptrdiff_t i, ptrdiff_t j) {
     const int64_t place = places[j * m + i];
     const char* from = lines.data + place * lines.step + j * lines.next;
@@ -407,7 +407,7 @@ namespace {
 template <class Place, class Begins>
 ptrdiff_t runs(ptrdiff_t n, const Place& place, const Begins& begins, int64_t* firsts, int64_t* counts, int64_t* inverse) {
   ptrdiff_t found = 0;
-  for (ptrdiff_t i = 0; i < n; i++) {  // each row is put down as the first of the next run, and stays where it is one
+  for (ptrdiff_t i = 0; i < n; i++) {  // written as the first of the next run, and kept if it is
     const int64_t at = place(i);
     firsts[found] = at;
     if (counts) counts[found] = i;

@@ -1,5 +1,5 @@
-// Losses in one pass: negative log likelihood of class indices, mean squared error, Huber's loss, margins between
-// classes.
+// Losses in one pass: negative log likelihood of class indices, mean squared error, Huber's loss,
+// margins between classes.
 //
 // reduction: a Reduction. A target equal to ignore_index counts for nothing; the mean divides by the total weight of the others.
 #include "bindings/kernel.h"
@@ -11,7 +11,7 @@
 namespace rushlight {
 namespace {
 
-// Scores of classes as (batch, classes, inner): of one sample, of a batch, or of each place of samples.
+// Scores of classes as (batch, classes, inner): of one sample, of a batch, or of places in samples.
 struct Classes {
   DType own, type;  // of the scores, and what is computed in
   Ref target_owner, weight_owner;

@@ -303,7 +303,7 @@ Ref isreal(const TensorInfo& a) {
   return like(a.tensor, DType::Bool, DType::Bool, &truth);
 }
 
-// Tensor.to(device, dtype), or one of them, which may be keywords: the tensor itself, or another type of it.
+// Tensor.to(device, dtype), either of which may be left out: the tensor itself, or a converted one.
 PyObject* to(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   try {
     Making call{args, n};

@@ -267,8 +267,8 @@ inline void gamma_slope_block(const void* a_, const void* b_, const void*, void*
   }
 }
 
-// incomplete_gamma (series.h), step by step for many numbers at once, each of which keeps what it had when it was done: `places` are
-// those in a block; numbers beyond `count` are 1.
+// incomplete_gamma (series.h), step by step for kNumbers at once: each keeps its sum from the step that
+// ends it. `places` are those in a block; numbers beyond `count` are 1.
 struct GammaPart {
   double a[kNumbers], x[kNumbers], found[kNumbers];
   ptrdiff_t places[kNumbers], count = 0;

@@ -368,8 +368,8 @@ RUSHLIGHT_INLINE A accumulated(A a, A b) {
   return Product ? a * b : a + b;
 }
 
-// Rows of one or two columns go side by side: each sum waits for the one before. They begin with acc; `step` is 1 or -1, as from
-// the end.
+// Rows of one or two columns go side by side: each sum waits for the one before. They begin with acc;
+// `step` is 1, or -1 from the end on.
 constexpr ptrdiff_t kRows = 8;
 template <bool Product, int kInner = 1, class T, class A>
 void cumulate_rows(const T* in, ptrdiff_t next, ptrdiff_t n, ptrdiff_t step, T* out, A* acc) {

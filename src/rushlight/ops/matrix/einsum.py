@@ -198,8 +198,8 @@ def _squeeze(
 
 @functools.lru_cache(maxsize=512)
 def _orders(la: _Labels, lb: _Labels, later: tuple[_Labels, ...]) -> tuple[Any, ...]:
-    """What to sum of two operands first, how to permute the rest, how many labels are shared and
-    wanted `later`, of either alone, and summed; and the labels of their product."""
+    """Of two operands the labels to sum first, the permutations of the rest, and how many labels
+    are shared and wanted `later`, of either alone, and summed; and the labels of the product."""
     kept = {label for labels in later for label in labels}
     gone_a = [i for i, label in enumerate(la) if label not in kept and label not in lb]
     gone_b = [i for i, label in enumerate(lb) if label not in kept and label not in la]

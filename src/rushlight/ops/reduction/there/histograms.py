@@ -41,7 +41,8 @@ def histc(a: Tensor, bins: int, low: float, high: float) -> Tensor:
 
 @there(_core.kernels.bin_counts, takes="float")
 def bin_counts(x: Tensor, edges: Sequence[Tensor], weights: Tensor | None = None) -> Tensor:
-    inside, place = filled(empty((x.shape[0],), x, dtypes.bool), True), 0
+    inside = filled(empty((x.shape[0],), x, dtypes.bool), True)
+    place = filled(empty((x.shape[0],), x, dtypes.int64), 0)
     for column, edge in zip(map(rows, x.unbind(1)), edges, strict=True):
         bins = edge.numel() - 1
         at = _core.kernels.searchsorted(edge, column, True, None, False) - 1
