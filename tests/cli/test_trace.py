@@ -211,8 +211,8 @@ def test_the_path_of_a_call(trace, call, path):
 
 def test_a_kernel_that_answers_not_implemented(trace):
     """The same op with a kernel and, for complex numbers, without."""
-    found = trace("a = torch.ones(2)\na.cumprod(0)\nb = a.to(torch.complex64)\nb.cumprod(0)")
-    assert [line.path for line in found if line.name == "cumprod"] == ["kernel", "NumPy fallback"]
+    found = trace("a = torch.ones(2)\na.logcumsumexp(0)\na.to(torch.complex64).logcumsumexp(0)")
+    assert [line.path for line in found if "cumsum" in line.name] == ["kernel", "NumPy fallback"]
 
 
 def test_the_notes_of_a_call_are_its_own(trace):

@@ -1,7 +1,7 @@
 // Elementary functions of double, written so that a loop over them vectorises (see math_float.h), and the functions
 // that float evaluates through double.
 //
-// exp, exp2, expm1, log, log2, log1p, tanh, sigmoid, sin and cos are accurate to 2 units in the last place; the *_core
+// exp, exp2, expm1, log, log2, log1p, pow, tanh, sigmoid, sin and cos are accurate to 2 units in the last place; the *_core
 // functions only to what rounding to float needs. Special functions are those of special.h. The rest is the C library's.
 //
 // Compiled once per instruction set: everything here is local to the file that includes it.
@@ -317,6 +317,75 @@ inline double pow_core(double x, double y) {
   return (y == 0.0) | (x == 1.0) ? 1.0 : result;
 }
 
+#ifdef RUSHLIGHT_FMA
+// A number as a sum of two.
+struct Two {
+  double high, low;
+};
+inline Two sum_of(double a, double b) {  // |a| >= |b|, or a is 0
+  const double high = a + b;
+  return {high, (a - high) + b};
+}
+inline Two product_of(double a, double b) {
+  const double high = a * b;
+  return {high, madd(a, b, -high)};
+}
+// log(a) to a relative 2^-64: with a = 2^e m and s = (m - 1) / (m + 1), log(m) = s (2 + s^2 (2/3 + s^2 (2/5 + ...))).
+inline Two log_of_two(double a) {
+  constexpr double c[] = {0.4,
+                          0.2857142857142857,
+                          0.2222222222222222,
+                          0.18181818181818182,
+                          0.15384615384615385,
+                          0.13333333333333333,
+                          0.11764705882352941,
+                          0.10526315789473684,
+                          0.09523809523809523,
+                          0.08695652173913043};
+  constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;
+  const bool small = a < 2.2250738585072014e-308;
+  const uint64_t u = bits(small ? a * 18014398509481984.0 : a) + (0x3ff0000000000000 - kSqrtHalf);
+  const double e = from_bits((u >> 52) | 0x4330000000000000) - (4503599627370496.0 + 1023.0) - (small ? 54.0 : 0.0);
+  const double m = from_bits((u & 0xfffffffffffff) + kSqrtHalf), f = m - 1.0;
+  const double below = m + 1.0;
+  const double rest = m - (below - 1.0);  // exact
+  const double s = f / below, s_rest = madd(-s, rest, madd(-s, below, f)) / below;
+  Two t = product_of(s, s);
+  t.low = madd(2.0 * s, s_rest, t.low);
+  const Two third = sum_of(0.6666666666666666, t.high * polynomial(t.high, c));
+  Two w = product_of(t.high, third.high);
+  w.low += madd(t.high, third.low + 3.700743415417188e-17, t.low * third.high);
+  Two v = sum_of(2.0, w.high);
+  v.low += w.low;
+  Two l = product_of(s, v.high);
+  l.low += madd(s, v.low, s_rest * v.high);
+  const Two r = sum_of(e * 0.6931471803691238, l.high);
+  return {r.high, r.low + madd(e, 1.9082149292705877e-10, l.low)};
+}
+// x^y = e^(y log |x|), within 0.83 units in the last place. y == 0 and x == 1 give 1 whatever the other is.
+inline double pow(double x, double y) {
+  const double a = fabs(x);
+  const Two l = log_of_two(a);
+  const double high = y * l.high, low = madd(y, l.low, madd(y, l.high, -high));
+  double power = high < -746.0 ? -746.0 : high;
+  power = power > 710.0 ? 710.0 : power;
+  ExpParts parts = split_exp(power);
+  parts.low += power == high ? low : 0.0;
+  double r = scale(exp_of(parts), parts.k);
+  const double end = (a < 1.0) == (y < 0.0) ? kInf : 0.0;  // of 0, of infinity, and with an infinite y
+  r = (a == 0.0) | (a > kHuge) | (fabs(y) > kHuge) ? end : r;
+  r = (a == 1.0) ? 1.0 : r;
+  const bool whole = floor(y) == y;
+  const bool odd = whole & (floor(0.5 * y) * 2.0 != y);
+  r = odd ? from_bits(bits(r) | (bits(x) & kSign)) : r;
+  r = (x < 0.0) & (a <= kHuge) & !whole ? kNan : r;
+  r = (x != x) | (y != y) ? kNan : r;
+  return (y == 0.0) | (x == 1.0) ? 1.0 : r;
+}
+#else
+inline double pow(double x, double y) { return ::pow(x, y); }
+#endif
+
 // inverse_erf to a relative 1e-8: polynomials in w = -log(1 - x^2), beyond w = 5 in its root (up to that of the last float
 // below 1).
 inline double inverse_erf_start(double x) {
@@ -364,7 +433,6 @@ inline double acos(double x) { return ::acos(x); }
 inline double atan(double x) { return ::atan(x); }
 inline double atan2(double y, double x) { return ::atan2(y, x); }
 inline double hypot(double x, double y) { return ::hypot(x, y); }
-inline double pow(double x, double y) { return ::pow(x, y); }
 inline double fmod(double x, double y) { return ::fmod(x, y); }
 inline double nextafter(double x, double y) {
   const double next = x == 0 ? copysign(from_bits(uint64_t{1}), y)

@@ -230,7 +230,7 @@ def float_power(input: Tensor, exponent: Any) -> Tensor:
 
     if not isinstance(exponent, Tensor) and not isinstance(exponent, complex):
         exponent = float(exponent)
-    return pow(widen(input), widen(exponent))
+    return widen(input) ** widen(exponent)
 
 
 def _float_power_(self: Tensor, exponent: Any) -> Tensor:
