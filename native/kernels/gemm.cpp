@@ -41,16 +41,16 @@ struct Product {
 };
 
 template <class F>
-void parallel(ptrdiff_t n, bool split, const F& f) {
+void split_or_whole(ptrdiff_t n, bool split, const F& f) {
   if (!split || n <= 1) return f(ptrdiff_t{0}, n);
-  rushlight::parallel(n, ptrdiff_t{1}, f);
+  parallel(n, 1, f);
 }
 
 // Runs f over parts of the product, cut at multiples of `unit` rows or columns.
 template <class F>
 void in_parts(const Product& p, bool by_rows, ptrdiff_t unit, bool split, const F& f) {
   const ptrdiff_t whole = by_rows ? p.m : p.n;
-  parallel((whole + unit - 1) / unit, split, [&](ptrdiff_t begin, ptrdiff_t end) {
+  split_or_whole((whole + unit - 1) / unit, split, [&](ptrdiff_t begin, ptrdiff_t end) {
     const ptrdiff_t from = begin * unit, count = std::min(end * unit, whole) - from;
     f(by_rows ? p.part(from, count, 0, p.n) : p.part(0, p.m, from, count));
   });
@@ -97,7 +97,7 @@ void blocked(const Product& p, bool split) {
       Product block = p.part(0, p.m, column, columns);
       block.a.data = static_cast<const char*>(block.a.data) + first * p.a.column * item;
       block.b.data = static_cast<const char*>(block.b.data) + first * p.b.row * item;
-      parallel((columns + blocks.width - 1) / blocks.width, split, [&](ptrdiff_t begin, ptrdiff_t end) {
+      split_or_whole((columns + blocks.width - 1) / blocks.width, split, [&](ptrdiff_t begin, ptrdiff_t end) {
         kernel.pack_block(p.dtype, block.b, depth, {begin * blocks.width, std::min(end * blocks.width, columns)}, panels);
       });
       in_parts(block, true, blocks.rows, split, [&](const Product& q) {

@@ -728,9 +728,9 @@ struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
   }
 };
 
-// Writes x.
 using Reduction = ReductionTo<"amax", "amin">;
 
+// Writes x.
 Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Reduction reduce,
                        bool include_self) {
   Scattering s;

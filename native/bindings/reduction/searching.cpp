@@ -26,33 +26,6 @@ Layout with_dim_at(const Layout& l, int dim, int at) {
   return out;
 }
 
-// The first number of each run; answers how many runs there are.
-Py_ssize_t first_of_runs(const int64_t* x, Py_ssize_t n, int64_t* out) {
-  Py_ssize_t found = 0;
-  int64_t before = n ? ~x[0] : 0;
-  for (Py_ssize_t i = 0; i < n; i++) {
-    const int64_t number = x[i];
-    out[found] = number;
-    found += number != before;
-    before = number;
-  }
-  return found;
-}
-
-Triple runs_of(const TensorInfo& a) {
-  const Py_ssize_t n = a.size(), none = 0;
-  const Workspace<int64_t> row(n);
-  if (!row.p) return no_memory();
-  Py_ssize_t found;
-  {
-    Unlocked unlocked(n * 8 > kReleaseGilBytes / 8, a);
-    found = first_of_runs(reinterpret_cast<const int64_t*>(a.data), n, row.p);
-  }
-  const Ref out = new_ref(a.dtype, 1, &found, DeviceType::Cpu);
-  std::copy_n(row.p, found, data_of<int64_t>(out));
-  return tuple_of(out, new_ref(a.dtype, 1, &none, DeviceType::Cpu), new_ref(a.dtype, 1, &none, DeviceType::Cpu));
-}
-
 // (elements, or slices along a dimension, the number of each element's, how many of each), the last two empty where they are not asked
 // for. Slices are put before the other dimensions.
 Triple distinct_elements(const TensorInfo& given, Any along, bool consecutive, bool numbered, bool counted) {
@@ -74,7 +47,6 @@ Triple distinct_elements(const TensorInfo& given, Any along, bool consecutive, b
   const Py_ssize_t n = all ? a.size() : a.ndim ? a.shape[0] : 1, width = n && !all ? a.size() / n : 1, item = a.tensor->item();
   if (n > kLongestLine && item < 8) return fail(PyExc_RuntimeError, "unique(): more than 2**32 elements of fewer than 8 bytes");
   const Py_ssize_t none = 0;
-  if (all && consecutive && !numbered && !counted && a.dtype == DType::I64) return runs_of(a);
   const bool as_given = all && numbered;
   const Ref inverse = new_ref(DType::I64, as_given ? given.ndim : 1,
                               as_given   ? given.shape

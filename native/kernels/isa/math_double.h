@@ -125,19 +125,25 @@ inline double expm1(double x) {
   return fabs(x) < 1e-17 ? x : 2.0 * (first + rest);
 }
 
-// log(x) = e ln 2 + log1p(f) with x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log1p(f) = f - (square - correction).
+// x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2).
+struct Scaled {
+  double e, f;
+};
+inline Scaled split_scale(double x) {
+  constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;
+  const bool small = x < 2.2250738585072014e-308;
+  const uint64_t u = bits(small ? x * 18014398509481984.0 : x) + (0x3ff0000000000000 - kSqrtHalf);
+  const double e = from_bits((u >> 52) | 0x4330000000000000) - (4503599627370496.0 + 1023.0) - (small ? 54.0 : 0.0);
+  return {e, from_bits((u & 0xfffffffffffff) + kSqrtHalf) - 1.0};
+}
+// log(x) = e ln 2 + log1p(f); log1p(f) = f - (square - correction).
 struct LogParts {
   double e, f, square, correction;
 };
 inline LogParts split_log(double x) {
   constexpr double c[] = {0.666666666666667,   0.3999999999989819,  0.28571428626570206, 0.2222221103781659,
                           0.18182896183483085, 0.15331487235865734, 0.14619343453512615};
-  constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;
-  const bool small = x < 2.2250738585072014e-308;
-  const double y = small ? x * 18014398509481984.0 : x;
-  const uint64_t u = bits(y) + (0x3ff0000000000000 - kSqrtHalf);
-  const double e = from_bits((u >> 52) | 0x4330000000000000) - (4503599627370496.0 + 1023.0) - (small ? 54.0 : 0.0);
-  const double f = from_bits((u & 0xfffffffffffff) + kSqrtHalf) - 1.0;
+  const auto [e, f] = split_scale(x);
   const double s = f / (2.0 + f);
   const double z = s * s;
   const double square = 0.5 * f * f;
@@ -304,11 +310,9 @@ inline double exp2_core(double x) {
   return madd(r, polynomial(r, c), 1.0) * power_of_two(bits(shifted));
 }
 
-// x^y through 2^(y log2 |x|): its relative error, below 1e-8, is below that of rounding to a float. y == 0 and x == 1 give 1 whatever
-// the other is, as C's pow.
-inline double pow_core(double x, double y) {
+// x^y, where r is |x|^y. y == 0 and x == 1 give 1 whatever the other is, as C's pow.
+inline double signed_power(double x, double y, double r) {
   const double a = fabs(x);
-  const double r = exp2_core(y * log2_core(a));
   const bool whole = floor(y) == y;
   const bool odd = whole & (floor(0.5 * y) * 2.0 != y);
   const double sign_bits = from_bits(odd ? bits(r) | (bits(x) & kSign) : bits(r));
@@ -316,6 +320,8 @@ inline double pow_core(double x, double y) {
   result = (a == 1.0) & (fabs(y) == kInf) ? 1.0 : result;
   return (y == 0.0) | (x == 1.0) ? 1.0 : result;
 }
+// Through 2^(y log2 |x|): its relative error, below 1e-8, is below that of rounding to a float.
+inline double pow_core(double x, double y) { return signed_power(x, y, exp2_core(y * log2_core(fabs(x)))); }
 
 #ifdef RUSHLIGHT_FMA
 // A number as a sum of two.
@@ -342,13 +348,9 @@ inline Two log_of_two(double a) {
                           0.10526315789473684,
                           0.09523809523809523,
                           0.08695652173913043};
-  constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;
-  const bool small = a < 2.2250738585072014e-308;
-  const uint64_t u = bits(small ? a * 18014398509481984.0 : a) + (0x3ff0000000000000 - kSqrtHalf);
-  const double e = from_bits((u >> 52) | 0x4330000000000000) - (4503599627370496.0 + 1023.0) - (small ? 54.0 : 0.0);
-  const double m = from_bits((u & 0xfffffffffffff) + kSqrtHalf), f = m - 1.0;
-  const double below = m + 1.0;
-  const double rest = m - (below - 1.0);  // exact
+  const auto [e, f] = split_scale(a);
+  const double below = 2.0 + f;
+  const double rest = f - (below - 2.0);  // exact
   const double s = f / below, s_rest = madd(-s, rest, madd(-s, below, f)) / below;
   Two t = product_of(s, s);
   t.low = madd(2.0 * s, s_rest, t.low);
@@ -362,7 +364,7 @@ inline Two log_of_two(double a) {
   const Two r = sum_of(e * 0.6931471803691238, l.high);
   return {r.high, r.low + madd(e, 1.9082149292705877e-10, l.low)};
 }
-// x^y = e^(y log |x|), within 0.83 units in the last place. y == 0 and x == 1 give 1 whatever the other is.
+// x^y = e^(y log |x|), within 0.83 units in the last place.
 inline double pow(double x, double y) {
   const double a = fabs(x);
   const Two l = log_of_two(a);
@@ -374,13 +376,7 @@ inline double pow(double x, double y) {
   double r = scale(exp_of(parts), parts.k);
   const double end = (a < 1.0) == (y < 0.0) ? kInf : 0.0;  // of 0, of infinity, and with an infinite y
   r = (a == 0.0) | (a > kHuge) | (fabs(y) > kHuge) ? end : r;
-  r = (a == 1.0) ? 1.0 : r;
-  const bool whole = floor(y) == y;
-  const bool odd = whole & (floor(0.5 * y) * 2.0 != y);
-  r = odd ? from_bits(bits(r) | (bits(x) & kSign)) : r;
-  r = (x < 0.0) & (a <= kHuge) & !whole ? kNan : r;
-  r = (x != x) | (y != y) ? kNan : r;
-  return (y == 0.0) | (x == 1.0) ? 1.0 : r;
+  return signed_power(x, y, (x != x) | (y != y) ? kNan : r);
 }
 #else
 inline double pow(double x, double y) { return ::pow(x, y); }

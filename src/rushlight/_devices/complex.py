@@ -209,6 +209,7 @@ _SEVERAL: Sequence[tuple[str, Ints, Sequence[Any]]] = (
     ("add_product", (0, 1, 2, 3), [arithmetic.addcmul, arithmetic._addcmul_scaled]),
     ("add_quotient", (0, 1, 2, 3), [arithmetic.addcdiv, arithmetic._addcdiv_scaled]),
     ("ldexp", (0, 1), [powers.ldexp]),
+    ("square", (0,), [powers._pow_two]),
     ("cube", (0,), [powers._pow_three]),
     ("sqrt", (0,), [powers._pow_half]),
     ("rsqrt", (0,), [powers._pow_minus_half]),

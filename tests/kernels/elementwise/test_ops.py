@@ -174,3 +174,21 @@ def test_slopes_of_powers(exponent):
     x = np.exp(np.linspace(-20, 20, 1001)).astype(np.float32)
     expected = exponent * x.astype(np.float64) ** (exponent - 1)
     np.testing.assert_allclose(slope(lambda x: x**exponent, x), expected, rtol=5e-7)
+
+
+@pytest.mark.parametrize("power", [2, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.complex64])
+def test_a_whole_power_may_be_a_float(power, dtype):
+    """The same product; of integers it is a float."""
+    x = torch.tensor([1.5, -3.0, 0.0, 7.25]).to(dtype)
+    wanted = x.to(torch.float32) if dtype is torch.int32 else x
+    for _ in range(power - 1):
+        wanted = wanted * (x if dtype.is_complex else x.to(wanted.dtype))
+    found = x ** float(power)
+    assert found.dtype is wanted.dtype
+    assert found.tolist() == wanted.tolist()
+
+
+def test_float_power_wants_a_tensor():
+    with pytest.raises(TypeError):
+        torch.float_power(2.0, 3.0)

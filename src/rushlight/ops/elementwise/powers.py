@@ -113,8 +113,8 @@ _pow_number = _pow_of_number(
     samples=lambda make: [(make(2, 3), 2.5), (make(3), 3), (make(2), -1.0)],
 )
 _pow_two = _pow_of_number(
-    "_pow_two(input: Tensor, exponent: Any)",
-    kernel="square",
+    "_pow_two(input: Tensor, exponent: Tensor | Number)",
+    forward=lambda input, exponent: input * input,
     reference=lambda a, exponent: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
     reference_for="bool",
     partials={"input": lambda input, exponent: exponent * input},
@@ -166,7 +166,9 @@ variant(pow, "input", "scalar", _pow_base)
 variant(pow, "exponent", "scalar", _pow_number)
 for _value, _special in (
     (2, _pow_two),
+    (2.0, _pow_two),
     (3, _pow_three),
+    (3.0, _pow_three),
     (0.5, _pow_half),
     (-0.5, _pow_minus_half),
     (-1, _pow_minus_one),
@@ -230,7 +232,7 @@ def float_power(input: Tensor, exponent: Any) -> Tensor:
 
     if not isinstance(exponent, Tensor) and not isinstance(exponent, complex):
         exponent = float(exponent)
-    return widen(input) ** widen(exponent)
+    return pow(widen(input), widen(exponent))
 
 
 def _float_power_(self: Tensor, exponent: Any) -> Tensor:

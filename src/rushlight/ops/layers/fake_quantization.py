@@ -23,9 +23,13 @@ from ..table.signature import Tensor
 _SMALLEST = 6.1e-5  # no scale is smaller
 
 
-def _levels(x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+def _level(x: Any, inverse: Any, zero_point: Any) -> Any:
     """The integer that stands for each number, whatever the range."""
-    return (wide(x) * scale.to(float32).reciprocal() + 0).round() + zero_point
+    return (x * inverse + 0).round() + zero_point
+
+
+def _levels(x: Tensor, scale: Tensor, zero_point: Tensor) -> Any:
+    return _level(wide(x), scale.to(float32).reciprocal(), zero_point)
 
 
 def _quantized(x: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
@@ -88,13 +92,13 @@ _observed = _fake_quantize("fake_quantize_observed", "FusedMovingAvgObsFqHelper"
 
 
 def _in_program(x: Any, scale: Any, inverse: Any, zero_point: Any, low: Any, high: Any) -> Any:
-    levels = (x * inverse + 0).round() + zero_point
+    levels = _level(x, inverse, zero_point)
     cut = where(levels >= low, where(levels > high, high, levels), low)
     return (cut - zero_point) * scale
 
 
 def _in_program_mask(input: Any, inverse: Any, zero_point: Any, low: Any, high: Any) -> Any:
-    levels = (input * inverse + 0).round() + zero_point
+    levels = _level(input, inverse, zero_point)
     return (levels >= low) & (levels <= high)
 
 

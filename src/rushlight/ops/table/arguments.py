@@ -453,12 +453,10 @@ def typed(*signatures: str, said: str = "", method: bool = False) -> Callable[[_
         name = said or function.__name__
         listed = tuple(read(text).without_first() if method else read(text) for text in signatures)
 
-        fitting: set[tuple[type, ...]] = set()  # as _FITTING
-
         @wraps(function)
         def call(*args: object, **kwargs: object) -> Any:
-            kinds = (*map(type, args),)
-            if kinds in fitting and not kwargs:
+            kinds = (function, *map(type, args))
+            if kinds in _FITTING and not kwargs:
                 return function(*args)
             given = args[1:] if method else args
             text = (
@@ -469,7 +467,7 @@ def typed(*signatures: str, said: str = "", method: bool = False) -> Callable[[_
             if text is not None:
                 raise TypeError(text)
             if not kwargs and _is_by_types(given, listed):
-                fitting.add(kinds)
+                _FITTING.add(kinds)
             return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
