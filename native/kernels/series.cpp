@@ -41,7 +41,6 @@ void run_series(int op, const double* a_, const double* b_, double* out, ptrdiff
   switch (op) {
 #define ROW_Cheap(...)
 #define ROW_Vector(...)
-#define ROW_FloatVector(...)
 #define ROW_Library(...)
 #define ROW_Wide(...)
 #define ROW_Series(name, result) \

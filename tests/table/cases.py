@@ -29,6 +29,8 @@ NUMPY_TYPES = {
     "float32": np.dtype(np.float32),
     "float64": np.dtype(np.float64),
     "int64": np.dtype(np.int64),
+    "bool": np.dtype(np.bool_),
+    "complex64": np.dtype(np.complex64),
     "complex128": np.dtype(np.complex128),
 }
 
@@ -113,7 +115,9 @@ class Make:
             numbers = np.rint(numbers)
             if np.ceil(low) <= np.floor(high):
                 numbers = np.clip(numbers, np.ceil(low), np.floor(high))
-        elif dtype == "complex128":
+        elif dtype == "bool":
+            numbers = numbers > (low + high) / 2
+        elif dtype.startswith("complex"):
             numbers = numbers + 1j * self.rng.uniform(-1, 1, shape)
         return np.asarray(numbers).astype(NUMPY_TYPES[dtype])
 

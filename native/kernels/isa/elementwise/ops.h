@@ -22,9 +22,6 @@ struct Cheap {
 struct Vector {  // many instructions, but vectorised
   static constexpr int cost = kVector;
 };
-struct FloatVector {  // vectorised for float; the C library's for double
-  static constexpr int cost = sizeof(T) == 4 ? kVector : kLibrary;
-};
 struct Library {
   static constexpr int cost = kLibrary;
 };

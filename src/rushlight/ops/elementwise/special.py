@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import bool as bool_dtype
 from ..._base.dtypes import float64, get_default_dtype
 from ..._core import Op
 from ..._devices import of
@@ -177,6 +178,8 @@ add_method("polygamma_", _polygamma_in_place)
 def _mvlgamma(input: Tensor, p: int) -> Tensor:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if input.dtype is bool_dtype:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         input = input.to(get_default_dtype())
     total = lgamma(_lowered(wide(input), p)).sum(0) + p * (p - 1) / 4 * math.log(_PI)

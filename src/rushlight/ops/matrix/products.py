@@ -130,7 +130,7 @@ def _check_types(a: Array, b: Array) -> None:
             f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}"
         )
     check_float8(a, b)
-    if a.dtype == np.bool_:
+    if a.dtype == np.bool_ and ((a.size and b.size) or a.ndim + b.ndim == 2):
         name = "bmm"
         if max(a.ndim, b.ndim) <= 2:
             name = {2: "dot", 3: "addmv_impl_cpu"}.get(a.ndim + b.ndim, "addmm_impl_cpu_")
