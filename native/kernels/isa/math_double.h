@@ -95,12 +95,41 @@ inline double scale(double p, uint64_t k) {
   return p * power_of_two(half) * power_of_two(k - half);
 }
 
+#ifdef RUSHLIGHT_FMA
+// The same with fewer instructions, where a fused multiply-add keeps the digits of r: e^x = p 2^(biased - Bias), of which `biased`
+// stands in the low 12 bits.
+struct ExpValue {
+  uint64_t biased;
+  double p;
+};
+template <int Bias>
+inline ExpValue exp_value(double x) {
+  constexpr double kRoundBiased = kRound + Bias;
+  const double shifted = madd(x, 1.4426950408889634, kRoundBiased);
+  const double k = shifted - kRoundBiased;
+  const double r = madd(k, -1.9082149292705877e-10, madd(k, -0.6931471803691238, x));
+  return {bits(shifted), 1.0 + madd(r * r, exp_rest(r), r)};
+}
+inline double exp(double x) {
+  const ExpValue v = exp_value<2046>(x);
+  const uint64_t half = v.biased >> 1;
+  const double r = v.p * from_bits(half << 52) * from_bits((v.biased - half) << 52);  // in two steps, as in `scale`
+  return x < -746.0 ? 0.0 : (x > 710.0 ? kInf : r);
+}
+// e^x for x <= 0.
+inline double exp_down(double x) {
+  const ExpValue v = exp_value<1023 + 64>(x);
+  return x < -746.0 ? 0.0 : v.p * from_bits(v.biased << 52) * 0x1p-64;
+}
+#else
 inline double exp(double x) {
   x = x < -746.0 ? -746.0 : x;
   x = x > 710.0 ? 710.0 : x;
   const ExpParts s = split_exp(x);
   return scale(exp_of(s), s.k);
 }
+inline double exp_down(double x) { return exp(x); }
+#endif
 
 inline double exp2(double x) {
   constexpr double c[] = {0.6931471805599453,     0.24022650695910072,    0.055504108664821625,   0.00961812910762848,
@@ -187,8 +216,14 @@ inline double log1p(double x) {
   return fabs(x) < 5e-17 ? x : corrected;
 }
 
-inline double exp_down(double x) { return exp(x); }
-inline double log1p_unit(double e) { return log1p(e); }
+// log(1 + e) for 0 <= e <= 1: twice the area tangent of s = e / (2 + e).
+inline double log1p_unit(double e) {
+  constexpr double c[] = {0.3333333333333333, 0.20000000000007292, 0.1428571428355438,  0.11111111358713932, 0.09090894718066428,
+                          0.0769278503247935, 0.06657072104826929, 0.06000536404799805, 0.04400369243052285, 0.08082022806009813};
+  const double s = e / (2.0 + e);
+  const double z = s * s;
+  return 2.0 * madd(s * z, polynomial(z, c), s);
+}
 
 inline double tanh(double x) {
   const double a = fabs(x);
@@ -197,7 +232,7 @@ inline double tanh(double x) {
 }
 
 inline double sigmoid(double x) {
-  const double e = exp(-fabs(x));
+  const double e = exp_down(-fabs(x));
   const double q = e / (1.0 + e);
   const double numerator = x >= 0.0 ? 1.0 : e;
   return madd(-numerator, q, numerator);  // numerator / (1 + e), with the error of that sum times q only
@@ -280,8 +315,8 @@ struct Arc {
   double y, rest;
 };
 inline Arc arc_of(double a) {
-  constexpr double c[] = {0.1666666666666665,   0.07500000000020765,  0.04464285710342364,   0.03038194736709884,
-                          0.022372047631734844, 0.017355259955944623, 0.013929652900662799,  0.011875494394093739,
+  constexpr double c[] = {0.1666666666666665,    0.07500000000020765,  0.04464285710342364,   0.03038194736709884,
+                          0.022372047631734844,  0.017355259955944623, 0.013929652900662799,  0.011875494394093739,
                           0.0078029494259423985, 0.016035514493949316, -0.010749050572091341, 0.0281692182229999};
   const bool outer = a > 0.5;
   const double z = outer ? 0.5 * (1.0 - a) : a * a;
@@ -321,9 +356,9 @@ inline double angle_of(double y, double x, const double (&c)[N]) {
   return copysign(ax + ay != ax + ay ? kNan : angle, y);
 }
 inline double atan2(double y, double x) {
-  constexpr double c[] = {-0.3333333333333333,  0.1999999999999552,    -0.14285714284666542,  0.1111111101525628,
-                          -0.09090904578120673, 0.07692183190752824,   -0.06664511446366914,  0.058581489040924695,
-                          -0.05085449692794118, 0.03923165700118427,   -0.019176885543608236};
+  constexpr double c[] = {-0.3333333333333333,  0.1999999999999552,  -0.14285714284666542, 0.1111111101525628,
+                          -0.09090904578120673, 0.07692183190752824, -0.06664511446366914, 0.058581489040924695,
+                          -0.05085449692794118, 0.03923165700118427, -0.019176885543608236};
   return angle_of(y, x, c);
 }
 inline double atan(double x) { return atan2(x, 1.0); }
