@@ -150,10 +150,8 @@ inline double half_expm1(const ExpParts& s) {
   return first + madd(half, madd(r * r, exp_rest(r), s.low), lost);
 }
 inline double expm1(double x) {
-  double y = x < -50.0 ? -50.0 : x;
-  y = y > 710.0 ? 710.0 : y;
-  const double half = half_expm1(split_exp(y));
-  return fabs(x) < 1e-17 ? x : 2.0 * half;
+  const double value = fabs(x) < 1e-17 ? x : 2.0 * half_expm1(split_exp(x));
+  return x < -50.0 ? -1.0 : (x > 710.0 ? kInf : value);
 }
 
 // x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2).

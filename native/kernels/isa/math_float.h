@@ -101,36 +101,33 @@ inline float scaled_once(const ExpPartsF& s) { return exp_of(s) * power_of_two(s
 inline float exp_normal(float x) { return scaled_once(exp_value(x)); }
 
 inline float exp(float x) {
-  x = x < -104.0f ? -104.0f : x;
-  x = x > 89.0f ? 89.0f : x;
   const ExpPartsF s = split_exp(x);
-  return scale(exp_of(s), s.k);
+  const float r = scale(exp_of(s), s.k);
+  return x < -104.0f ? 0.0f : (x > 89.0f ? kInfF : r);
 }
 
 // e^x for x <= 0.
-inline float exp_down(float x) { return scaled(exp_value(x < -104.0f ? -104.0f : x)); }
+inline float exp_down(float x) { return x < -104.0f ? 0.0f : scaled(exp_value(x)); }
 // The same, where results below the normal range are 0.
-inline float exp_flushed(float x) { return scaled_once(exp_value(x < -88.0f ? -88.0f : x)); }
+inline float exp_flushed(float x) { return x < -88.0f ? 0.0f : scaled_once(exp_value(x)); }
 
 inline float exp2(float x) {
   constexpr float c[] = {0.693147182f, 0.240226507f, 0.0555035695f, 0.00961808302f, 0.00133908633f, 0.000154531634f};
-  x = x < -151.0f ? -151.0f : x;
-  x = x > 129.0f ? 129.0f : x;
   const float shifted = x + kRoundF;
   const float r = x - (shifted - kRoundF);
-  return scale(madd(r, polynomial(r, c), 1.0f), bits(shifted));
+  const float power = scale(madd(r, polynomial(r, c), 1.0f), bits(shifted));
+  return x < -151.0f ? 0.0f : (x > 129.0f ? kInfF : power);
 }
 
 inline float expm1(float x) {
-  float y = x < -30.0f ? -30.0f : x;
-  y = y > 89.0f ? 89.0f : y;
-  const ExpPartsF s = split_exp(y);
+  const ExpPartsF s = split_exp(x);
   const float r = s.high + s.low;
   const float half = power_of_two(s.k - 1);  // 2^(k-1): 2^k itself may overflow
   const float first = madd(half, s.high, half - 0.5f);  // half (e^x - 1) = (half - 1/2) + half r + half r^2 q
   const float lost = madd(half, s.high, (half - 0.5f) - first);
   const float rest = madd(half, madd(r * r, exp_rest(r), s.low), lost);
-  return fabs(x) < 2e-8f ? x : 2.0f * (first + rest);
+  const float value = fabs(x) < 2e-8f ? x : 2.0f * (first + rest);
+  return x < -30.0f ? -1.0f : (x > 89.0f ? kInfF : value);
 }
 
 inline float log(float x) {
