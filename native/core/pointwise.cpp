@@ -173,6 +173,8 @@ struct Constant {
     double f64;
     float f32;
     int64_t i64;
+    float c64[2];
+    double c128[2];
   };
 };
 
@@ -191,6 +193,13 @@ int read_constant(PyObject* o, DType compute, Constant* c) {
     }
     return 1;
   }
+  if (PyComplex_Check(o)) {
+    if (!is_complex(compute)) return 0;
+    const Py_complex z = PyComplex_AsCComplex(o);
+    if (compute == DType::C64) c->c64[0] = static_cast<float>(z.real), c->c64[1] = static_cast<float>(z.imag);
+    else c->c128[0] = z.real, c->c128[1] = z.imag;
+    return 1;
+  }
   const double v = PyFloat_CheckExact(o) ? PyFloat_AS_DOUBLE(o) : PyFloat_AsDouble(o);
   if (v == -1 && PyErr_Occurred()) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError) && PyLong_Check(o)) {
@@ -199,7 +208,9 @@ int read_constant(PyObject* o, DType compute, Constant* c) {
     }
     return -1;
   }
-  if (compute == DType::F32) c->f32 = static_cast<float>(v);
+  if (compute == DType::C128) c->c128[1] = 0;
+  if (compute == DType::C64) c->c64[0] = static_cast<float>(v), c->c64[1] = 0;
+  else if (compute == DType::F32) c->f32 = static_cast<float>(v);
   else c->f64 = v;
   return 1;
 }
@@ -224,7 +235,7 @@ DType compute_type(DType t) {
     case DType::BF16: return DType::F32;
     case DType::F64: return DType::F64;
     case DType::C64:
-    case DType::C128:
+    case DType::C128: return t;
     case DType::C32:
     case DType::U64: return kNone;
     case DType::F8E4M3FN:
@@ -744,11 +755,18 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
     }
   }
   for (int i = 0; i < n && compute != kNone; ++i) {
-    if (is_tensor(slots[i]) && (as_tensor(slots[i])->dtype == DType::U64)) compute = kNone;
+    if (is_tensor(slots[i]) && (as_tensor(slots[i])->dtype == DType::U64 || as_tensor(slots[i])->dtype == DType::C32))
+      compute = kNone;
     if (is_tensor(slots[i]) && !as_tensor(slots[i])->is_aligned()) compute = kNone;
   }
   const Place place(operands, n_operands, ndim, dims, out ? Keeps::Rows : op->result.keeps.rule);
-  if (compute == kNone || has_complex || !op->loop.program || !has_kernels(*op->loop.program, compute)) {
+  if (compute != kNone && is_complex(compute)) {
+    const bool kept = !out || is_complex(out->dtype) || out->dtype == DType::Bool;
+    if (!kept || is_accelerator(device_of(slots, n))) compute = kNone;
+  } else if (has_complex) {
+    compute = kNone;
+  }
+  if (compute == kNone || !op->loop.program || !has_kernels(*op->loop.program, compute)) {
     return run_reference(op, slots, n, common, out ? out->dtype : result, out, place);
   }
   Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(place, result, device_of(slots, n)));

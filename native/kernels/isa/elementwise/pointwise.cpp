@@ -43,7 +43,13 @@ struct Plan {
 ptrdiff_t magnitude(ptrdiff_t x) { return x < 0 ? -x : x; }
 
 const BlockOp* block_ops(DType compute) {
-  return compute == DType::F32 ? float_ops() : (compute == DType::F64 ? double_ops() : int_ops());
+  switch (compute) {
+    case DType::F32: return float_ops();
+    case DType::F64: return double_ops();
+    case DType::C64: return complex_float_ops();
+    case DType::C128: return complex_double_ops();
+    default: return int_ops();
+  }
 }
 
 bool is_contiguous(const ptrdiff_t* strides, ptrdiff_t item, int ndim, const ptrdiff_t* shape) {
@@ -71,9 +77,14 @@ void fill(void* out, T value, ptrdiff_t n) {
 }
 
 void fill_constant(const Plan& plan, int index, void* out, ptrdiff_t n) {
-  if (plan.compute == DType::F32) return fill(out, static_cast<float>(plan.program->constants[index]), n);
-  if (plan.compute == DType::F64) return fill(out, plan.program->constants[index], n);
-  fill(out, plan.program->int_constants[index], n);
+  const double value = plan.program->constants[index];
+  switch (plan.compute) {
+    case DType::F32: return fill(out, static_cast<float>(value), n);
+    case DType::F64: return fill(out, value, n);
+    case DType::C64: return fill(out, Complex<float>{static_cast<float>(value), 0}, n);
+    case DType::C128: return fill(out, Complex<double>{value, 0}, n);
+    default: return fill(out, plan.program->int_constants[index], n);
+  }
 }
 
 // Calls visit(address, stride, done, count) for each stretch along the last dimension of elements
@@ -330,6 +341,8 @@ void run_tiles(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
         const ptrdiff_t item = item_size(input.dtype), stride = input.strides[plan.ndim - 1];
         if (plan.size == 4) {
           load_tile(load, from, item, stride, reinterpret_cast<float*>(tiles[t]), rows, columns);
+        } else if (plan.size == 16) {
+          load_tile(load, from, item, stride, reinterpret_cast<Complex<double>*>(tiles[t]), rows, columns);
         } else {
           load_tile(load, from, item, stride, reinterpret_cast<uint64_t*>(tiles[t]), rows, columns);
         }

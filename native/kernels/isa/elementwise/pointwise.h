@@ -12,10 +12,18 @@ struct BlockOp {
 const BlockOp* float_ops();   // pointwise_float.cpp; indexed by op number
 const BlockOp* double_ops();  // pointwise_double.cpp
 const BlockOp* int_ops();     // pointwise_int.cpp
+const BlockOp* complex_float_ops();  // pointwise_complex.cpp
+const BlockOp* complex_double_ops();
+
+template <class R>
+struct Complex {
+  R re, im;
+};
 
 // n elements `stride` bytes apart to contiguous ones of the compute type, and back.
 using LoadFn = void (*)(const char* in, ptrdiff_t stride, void* out, ptrdiff_t n);
 using StoreFn = void (*)(const void* in, char* out, ptrdiff_t stride, ptrdiff_t n);
+// Real types have no load from complex ones, and store none; complex types store complex ones and Bool.
 LoadFn load_function(DType from, DType compute);  // convert.cpp
 StoreFn store_function(DType compute, DType to);
 bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t n);

@@ -1,4 +1,4 @@
-// Loading elements of any real type as a compute type (float, double, int64_t) and storing them back.
+// Loading elements of any type as a compute type (float, double, int64_t, complex ones) and storing them back.
 #include "kernels/isa/elementwise/pointwise.h"
 #include "kernels/isa/vec.h"
 #include "kernels/small_floats.h"
@@ -109,6 +109,21 @@ struct Convert<To, From> {
   static To apply(From x) { return To::of(static_cast<float>(x)); }
 };
 
+template <class T>
+constexpr bool kComplex = std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>;
+template <class To, class From>
+inline To converted(From x) {
+  if constexpr (kComplex<From> && kComplex<To>) {
+    return {static_cast<decltype(To::re)>(x.re), static_cast<decltype(To::re)>(x.im)};
+  } else if constexpr (kComplex<From>) {  // to Bool
+    return {static_cast<uint8_t>((x.re != 0) | (x.im != 0))};
+  } else if constexpr (kComplex<To>) {
+    return {Convert<decltype(To::re), From>::apply(x), 0};
+  } else {
+    return Convert<To, From>::apply(x);
+  }
+}
+
 // How many of the first n adjacent halves were made floats by registers, or floats halves: compilers do not find these
 // instructions. The caller does the rest.
 template <class From, class To>
@@ -149,13 +164,13 @@ void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
     const From* from = reinterpret_cast<const From*>(in);
     const ptrdiff_t done = by_registers(from, out, n);
     RUSHLIGHT_INDEPENDENT
-    for (ptrdiff_t i = done; i < n; ++i) out[i] = Convert<To, From>::apply(from[i]);
+    for (ptrdiff_t i = done; i < n; ++i) out[i] = converted<To>(from[i]);
   } else if (stride == 0) {
-    const To value = Convert<To, From>::apply(*reinterpret_cast<const From*>(in));
+    const To value = converted<To>(*reinterpret_cast<const From*>(in));
     for (ptrdiff_t i = 0; i < n; ++i) out[i] = value;
   } else {
     for (ptrdiff_t i = 0; i < n; ++i) {
-      out[i] = Convert<To, From>::apply(*reinterpret_cast<const From*>(in + i * stride));
+      out[i] = converted<To>(*reinterpret_cast<const From*>(in + i * stride));
     }
   }
 }
@@ -167,9 +182,9 @@ void store(const void* in, char* out, ptrdiff_t stride, ptrdiff_t n) {
     To* to = reinterpret_cast<To*>(out);
     const ptrdiff_t done = by_registers(from, to, n);
     RUSHLIGHT_INDEPENDENT
-    for (ptrdiff_t i = done; i < n; ++i) to[i] = Convert<To, From>::apply(from[i]);
+    for (ptrdiff_t i = done; i < n; ++i) to[i] = converted<To>(from[i]);
   } else {
-    for (ptrdiff_t i = 0; i < n; ++i) *reinterpret_cast<To*>(out + i * stride) = Convert<To, From>::apply(from[i]);
+    for (ptrdiff_t i = 0; i < n; ++i) *reinterpret_cast<To*>(out + i * stride) = converted<To>(from[i]);
   }
 }
 
@@ -177,16 +192,19 @@ template <class... T>
 struct Types {
   static constexpr int size = sizeof...(T);
 };
-// In the order of DType; the complex types, which have no conversion here, stand as Bool and are refused below.
-using ElementTypes = Types<Bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat, float, double, Bool, Bool, uint16_t,
-                           uint32_t, uint64_t, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, Scale, Bool>;
-static_assert(ElementTypes::size == static_cast<int>(DType::Count));
+// In the order of DType; a complex type that has no conversion stands as Bool and is refused below.
+template <class C64, class C128>
+using Elements = Types<Bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat, float, double, C64, C128, uint16_t, uint32_t,
+                       uint64_t, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, Scale, Bool>;
+using RealElements = Elements<Bool, Bool>;
+using AllElements = Elements<Complex<float>, Complex<double>>;
+static_assert(RealElements::size == static_cast<int>(DType::Count));
 
 struct Loads {
-  LoadFn of[ElementTypes::size];
+  LoadFn of[RealElements::size];
 };
 struct Stores {
-  StoreFn of[ElementTypes::size];
+  StoreFn of[RealElements::size];
 };
 template <class Compute, class... T>
 constexpr Loads loads(Types<T...>) {
@@ -197,24 +215,46 @@ constexpr Stores stores(Types<T...>) {
   return {{store<Compute, T>...}};
 }
 
-constexpr Loads kLoads[] = {loads<float>(ElementTypes{}), loads<double>(ElementTypes{}), loads<int64_t>(ElementTypes{})};
-constexpr Stores kStores[] = {stores<float>(ElementTypes{}), stores<double>(ElementTypes{}), stores<int64_t>(ElementTypes{})};
+constexpr Loads kLoads[] = {loads<float>(RealElements{}), loads<double>(RealElements{}), loads<int64_t>(RealElements{}),
+                            loads<Complex<float>>(AllElements{}), loads<Complex<double>>(AllElements{})};
+constexpr Stores kStores[] = {stores<float>(RealElements{}), stores<double>(RealElements{}), stores<int64_t>(RealElements{})};
 
-int compute_index(DType compute) { return compute == DType::F32 ? 0 : (compute == DType::F64 ? 1 : 2); }
-bool supported(DType t) { return t != DType::C64 && t != DType::C128 && t < DType::C32; }
+int compute_index(DType compute) {
+  switch (compute) {
+    case DType::F32: return 0;
+    case DType::F64: return 1;
+    case DType::C64: return 3;
+    case DType::C128: return 4;
+    default: return 2;
+  }
+}
+bool is_complex(DType t) { return t == DType::C64 || t == DType::C128; }
+bool supported(DType t, DType compute) { return t < DType::C32 && (!is_complex(t) || is_complex(compute)); }
+
+template <class From>
+StoreFn store_complex(DType to) {
+  switch (to) {
+    case DType::Bool: return store<From, Bool>;
+    case DType::C64: return store<From, Complex<float>>;
+    case DType::C128: return store<From, Complex<double>>;
+    default: return nullptr;
+  }
+}
 
 }  // namespace
 
 LoadFn load_function(DType from, DType compute) {
-  return supported(from) ? kLoads[compute_index(compute)].of[static_cast<int>(from)] : nullptr;
+  return supported(from, compute) ? kLoads[compute_index(compute)].of[static_cast<int>(from)] : nullptr;
 }
 StoreFn store_function(DType compute, DType to) {
-  return supported(to) ? kStores[compute_index(compute)].of[static_cast<int>(to)] : nullptr;
+  if (compute == DType::C64) return store_complex<Complex<float>>(to);
+  if (compute == DType::C128) return store_complex<Complex<double>>(to);
+  return supported(to, compute) ? kStores[compute_index(compute)].of[static_cast<int>(to)] : nullptr;
 }
 
 bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t n) {
   const auto computed = [](DType t) { return t == DType::F32 || t == DType::F64 || t == DType::I64; };
-  if (!supported(from) || !supported(to)) return false;
+  if (!supported(from, DType::F32) || !supported(to, DType::F32)) return false;
   if (computed(to)) load_function(from, to)(static_cast<const char*>(in), item_size(from), out, n);
   else if (computed(from) && (to == DType::Bool || (from == DType::F32 && is_half(to))))
     store_function(from, to)(in, static_cast<char*>(out), item_size(to), n);

@@ -1,0 +1,132 @@
+// The pointwise ops for complex numbers: those lines of ops.def whose functions stand here. The C
+// library's functions are PyTorch's.
+#include "kernels/isa/elementwise/pointwise.h"
+
+namespace rushlight::RUSHLIGHT_ISA {
+namespace {
+
+template <class R>
+R size_of(R x) {
+  return x < 0 ? -x : x;
+}
+
+template <class R>
+Complex<R> add(Complex<R> a, Complex<R> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class R>
+Complex<R> sub(Complex<R> a, Complex<R> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <class R>
+Complex<R> mul(Complex<R> a, Complex<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <class R>
+Complex<R> negative(Complex<R> a) {
+  return {-a.re, -a.im};
+}
+// After Smith, "Algorithm 116: Complex division" (1962), without branches.
+template <class R>
+Complex<R> over(Complex<R> a, Complex<R> b) {
+  const bool wide = size_of(b.re) >= size_of(b.im);
+  const R most = wide ? b.re : b.im, least = wide ? b.im : b.re;
+  const bool zero = most == 0;
+  const R ratio = zero ? R(0) : least / most, below = zero ? size_of(most) : most + least * ratio;
+  const R x = wide ? a.re : a.im, y = wide ? a.im : a.re;  // over b.re: a; over b.im: a with its parts changed
+  const R im = (y - x * ratio) / below;
+  return {(x + y * ratio) / below, wide ? im : -im};
+}
+template <class R>
+Complex<R> one_over(Complex<R> a) {
+  return over({R(1), R(0)}, a);
+}
+template <class R>
+bool is_true(Complex<R> a) {
+  return (a.re != 0) | (a.im != 0);
+}
+template <class R>
+bool is_same(Complex<R> a, Complex<R> b) {
+  return (a.re == b.re) & (a.im == b.im);
+}
+template <class R>
+bool is_nan(Complex<R> a) {
+  return (a.re != a.re) | (a.im != a.im);
+}
+template <class R>
+bool is_infinite(Complex<R> a) {
+  constexpr R most = sizeof(R) == 4 ? R(3.40282346638528859812e+38) : R(1.7976931348623157e+308);
+  return (size_of(a.re) > most) | (size_of(a.im) > most);
+}
+template <class R>
+bool is_finite(Complex<R> a) {
+  return !is_nan(a) & !is_infinite(a);
+}
+
+// A number of the C library's, whose parts are in the same places.
+template <class To, class From>
+To as(From a) {
+  return __builtin_bit_cast(To, a);
+}
+#define FUNCTION(name)                                                                                                           \
+  inline Complex<float> own_##name(Complex<float> a) { return as<Complex<float>>(__builtin_c##name##f(as<_Complex float>(a))); } \
+  inline Complex<double> own_##name(Complex<double> a) { return as<Complex<double>>(__builtin_c##name(as<_Complex double>(a))); }
+FUNCTION(sqrt)
+FUNCTION(exp)
+FUNCTION(log)
+FUNCTION(sin)
+FUNCTION(cos)
+FUNCTION(tan)
+FUNCTION(asin)
+FUNCTION(acos)
+FUNCTION(atan)
+FUNCTION(sinh)
+FUNCTION(cosh)
+FUNCTION(tanh)
+FUNCTION(asinh)
+FUNCTION(acosh)
+FUNCTION(atanh)
+
+constexpr int Cheap = 2, Vector = 64, Library = 64, Wide = 64, Series = 64;
+#define OWN(name) own_##name
+#define TRUTH(condition) ((condition) ? T{1, 0} : T{0, 0})
+#define Any(...) __VA_ARGS__
+#define Field(...) __VA_ARGS__
+#define Number(...)
+#define Real(...)
+#define Integer(...)
+#define OP(name, count, spent, types, result)                                                                             \
+  struct name {                                                                                                           \
+    static constexpr int arity = count, cost = spent;                                                                     \
+    types(                                                                                                                \
+        template <class T>                                                                                                \
+        static T apply(T a, [[maybe_unused]] T b, [[maybe_unused]] T c) requires requires { result; } { return result; }) \
+  };
+#include "kernels/isa/elementwise/ops.def"
+
+template <class T, class Op>
+void run_block(const void* a_, [[maybe_unused]] const void* b_, [[maybe_unused]] const void* c_, void* out_, ptrdiff_t n) {
+  const T* a = static_cast<const T*>(a_);
+  [[maybe_unused]] const T *b = static_cast<const T*>(b_), *c = static_cast<const T*>(c_);
+  T* out = static_cast<T*>(out_);
+  RUSHLIGHT_INDEPENDENT
+  for (ptrdiff_t i = 0; i < n; ++i) out[i] = Op::apply(a[i], Op::arity >= 2 ? b[i] : T(), Op::arity >= 3 ? c[i] : T());
+}
+
+template <class T, class Op>
+constexpr BlockOp block_op() {
+  if constexpr (requires(T x) { Op::apply(x, x, x); }) return {run_block<T, Op>, Op::cost};
+  else return {};
+}
+template <class T>
+constexpr BlockOp kOps[] = {
+#define OP(name, ...) block_op<T, name>(),
+#include "kernels/isa/elementwise/ops.def"
+};
+
+}  // namespace
+
+const BlockOp* complex_float_ops() { return kOps<Complex<float>>; }
+const BlockOp* complex_double_ops() { return kOps<Complex<double>>; }
+
+}  // namespace rushlight::RUSHLIGHT_ISA
