@@ -320,8 +320,10 @@ Ref as_given(Ref result, const TensorInfo& a) {
   return rounds ? rounded(std::move(result), a.dtype) : std::move(result);
 }
 
-// The sum of complex numbers, as sums of their parts.
-Ref sum_of_parts(const TensorInfo& a, uint64_t mask, bool keepdim) {
+bool is_complex_number(DType t) { return t == DType::C64 || t == DType::C128; }
+
+// The sum of complex numbers, as sums of their parts, over `count`.
+Ref sum_of_parts(const TensorInfo& a, uint64_t mask, bool keepdim, double count = 1) {
   if (is_meta(a) || a.ndim >= kMaxDims) return {};
   const DType part = a.dtype == DType::C64 ? DType::F32 : DType::F64;
   Layout parts(a.tensor);
@@ -329,9 +331,15 @@ Ref sum_of_parts(const TensorInfo& a, uint64_t mask, bool keepdim) {
   const Ref view = owned(new_view(a.tensor, part, parts.ndim, parts.shape, parts.strides, 0));
   const Ref sums = reduce(Reduce::Sum, info_of(view), mask, keepdim);
   if (!sums) return {};
+  if (count != 1) each_value(sums, [count](auto x) { return x / static_cast<decltype(x)>(count); });
   Layout whole(as_tensor(sums));
   whole.remove(whole.ndim - 1);
   return owned(new_view(as_tensor(sums), a.dtype, whole.ndim, whole.shape, whole.strides, 0));
+}
+
+// The sum in the type of the argument, of integers in int64.
+Ref sum_of(const TensorInfo& a, uint64_t mask, bool keepdim) {
+  return is_complex_number(a.dtype) ? sum_of_parts(a, mask, keepdim) : as_given(reduce(Reduce::Sum, a, mask, keepdim), a);
 }
 
 template <Reduce op>
@@ -339,7 +347,7 @@ Ref reduction(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */
   if ((op == Reduce::Max || op == Reduce::Min) && !dims.given && !a.size()) return {};  // max() of nothing has its own error
   const bool all = !dims.mask && op != Reduce::Any && op != Reduce::All;  // dim=() means every dimension
   const uint64_t mask = all ? all_dims(a.ndim) : dims.mask;
-  if (op == Reduce::Sum && (a.dtype == DType::C64 || a.dtype == DType::C128)) return sum_of_parts(a, mask, keepdim);
+  if (op == Reduce::Sum) return sum_of(a, mask, keepdim);
   Ref result = as_given(reduce(op, a, mask, keepdim), a);
   if (result && (op == Reduce::Any || op == Reduce::All) && a.dtype == DType::U8) return converted(result, DType::U8);
   return result;
@@ -359,9 +367,10 @@ struct HalvesToo<F> {
 };
 
 Ref mean(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
-  if (!a.is_float_or_half()) return {};
+  if (!a.is_float_or_half() && !is_complex_number(a.dtype)) return {};
   const uint64_t mask = dims.mask ? dims.mask : all_dims(a.ndim);
   const double count = static_cast<double>(reduced_count(a, mask));
+  if (is_complex_number(a.dtype)) return sum_of_parts(a, mask, keepdim, count);
   Ref result = reduce(Reduce::Sum, a, mask, keepdim);
   each_value(result, [count](auto x) { return x / static_cast<decltype(x)>(count); });
   return as_given(std::move(result), a);
@@ -664,9 +673,9 @@ Ref sum_to(const TensorInfo& a, const Shape& to) {
   }
   if (!fits) return fail(PyExc_RuntimeError, "sum_to: the shape does not broadcast to the shape of the array");
   if (!mask) return Ref::borrow(as_object(a.tensor));
-  if (!a.is_float()) return {};  // a gradient keeps its element type; sums of integers do not
+  if (!a.is_float_or_half() && !is_complex_number(a.dtype)) return {};  // sums of integers have another type
   const bool only_lead = lead >= 64 || !(mask >> lead);
-  Ref sum = reduce(Reduce::Sum, a, mask, !only_lead);
+  Ref sum = sum_of(a, mask, !only_lead);
   if (!sum || lead == 0 || only_lead) return sum;
   Layout l(as_tensor(sum));  // less the leading dimensions, of size 1
   for (int i = 0; i < lead; i++) l.remove(0);

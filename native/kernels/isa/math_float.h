@@ -273,8 +273,9 @@ inline float tan(float x_) {
 
 // --- those that compute in double and round once ---
 
-inline float log2(float x) { return static_cast<float>(log2(static_cast<double>(x))); }
-inline float log10(float x) { return static_cast<float>(log(static_cast<double>(x)) * 0.4342944819032518); }
+inline double log2_wide(float x) { return x < 0 ? kNan : log2_core(x); }
+inline float log2(float x) { return static_cast<float>(log2_wide(x)); }
+inline float log10(float x) { return static_cast<float>(log2_wide(x) * 0.3010299956639812); }
 inline float sinh(float x) { return static_cast<float>(sinh_core(x)); }
 inline float cosh(float x) { return static_cast<float>(cosh_core(x)); }
 inline float asinh(float x) { return static_cast<float>(asinh_core(x)); }

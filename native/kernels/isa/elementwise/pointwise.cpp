@@ -439,7 +439,7 @@ bool run_small(const ProgramView& program, DType compute, const Strided* inputs,
   return true;
 }
 
-// --- bools and small integers: as they are, not as int64 ---
+// --- bools and small integers as they are, not as int64; signs of halves ---
 
 enum OpNumber : int {
 #define OP(name, ...) name,
@@ -517,8 +517,20 @@ bool run_bools(const Narrow& call, ptrdiff_t begin, ptrdiff_t end) {
   }
 }
 
+// Halves of which only the sign changes.
+bool run_signs(const Narrow& call, ptrdiff_t begin, ptrdiff_t end) {
+  const auto each = [&](auto f) { return each_narrow<uint16_t>(call, begin, end, f); };
+  switch (call.op) {
+    case op_neg: return each([](uint16_t x, uint16_t) { return x ^ 0x8000; });
+    case op_abs: return each([](uint16_t x, uint16_t) { return x & 0x7fff; });
+    case op_copysign: return each([](uint16_t x, uint16_t y) { return (x & 0x7fff) | (y & 0x8000); });
+    default: return false;
+  }
+}
+
 bool run_narrow(const Narrow& call, ptrdiff_t begin, ptrdiff_t end) {
   switch (item_size(call.dtype)) {
+    case 2: return is_half(call.dtype) && run_signs(call, begin, end);
     case 1: return call.dtype == DType::Bool ? run_bools(call, begin, end) : run_integers<uint8_t>(call, begin, end);
     case 4: return run_integers<uint32_t>(call, begin, end);
     default: return false;
@@ -538,7 +550,8 @@ bool try_narrow(const ProgramView& program, const Strided* inputs, const Strided
   for (int i = 0; i < program.n_inputs; ++i) {
     data[i] = inputs[i].data;
     if (inputs[i].dtype == out.dtype && is_contiguous(inputs[i].strides, item, ndim, shape)) continue;
-    if ((inputs[i].dtype != out.dtype && inputs[i].dtype != DType::I64) || out.dtype == DType::Bool) return false;
+    if ((inputs[i].dtype != out.dtype && inputs[i].dtype != DType::I64) || out.dtype == DType::Bool || is_half(out.dtype))
+      return false;
     if (!is_single(inputs[i].strides, ndim, shape)) return false;
     if (item == 1) *reinterpret_cast<uint8_t*>(&elements[i]) = element<uint8_t>(inputs[i]);
     else if (item == 4) elements[i] = element<uint32_t>(inputs[i]);
@@ -577,7 +590,7 @@ Traversal run_view(const ProgramView& program, DType compute, const Strided* inp
     return Traversal::Block;
   }
 
-  if (program.n_instrs == 1 && program.n_constants == 0 && program.n_inputs && compute == DType::I64 &&
+  if (program.n_instrs == 1 && program.n_constants == 0 && program.n_inputs && (compute == DType::I64 || is_half(out.dtype)) &&
       try_narrow(program, inputs, out, ndim, shape, n)) {
     return Traversal::Flat;
   }
