@@ -80,7 +80,7 @@ struct Strided {
   const ptrdiff_t* strides;
 };
 
-// Function over n contiguous elements, all of the compute type (F32: float, F64: double, I64: int64_t).
+// Function over n contiguous elements, all of the compute type (F32: float, F64: double, I64: int64_t, C64 and C128: pairs).
 // Comparisons and predicates write 0/1 of the compute type. out may equal a, b or c (element-aligned aliasing only).
 using BlockFn = void (*)(const void* a, const void* b, const void* c, void* out, ptrdiff_t n);
 
@@ -104,12 +104,12 @@ struct Kernels {
   const char* isa;
 
   // --- pointwise.cpp ---
-  // The block function of an op for compute type F32, F64 or I64; nullptr where the op is not defined for it.
+  // The block function of an op for a compute type; nullptr where the op is not defined for it.
   BlockFn (*block)(int op, DType compute);
   // Runs a program over `shape`; every input is loaded as the compute type (Bool loads as 0/1), the result is
   // converted to out.dtype on store (to Bool: x != 0; to integers: C conversion, wrapping for I64 compute; F16/BF16:
-  // round to nearest even). Supported element types: all but the complex ones. out must not partially overlap an
-  // input; it may be exactly an input. Splits over threads (parallel_for) when large.
+  // round to nearest even). Complex types are loaded as, and stored from, complex types only, but for Bool; C32 is none. out must
+  // not partially overlap an input; it may be exactly an input. Splits over threads (parallel_for) when large.
   Traversal (*run_program)(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                            const ptrdiff_t* shape);
   // n adjacent elements of one type to another; false for pairs of types that have no loop here.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <type_traits>
 
@@ -85,6 +86,19 @@ double log_add_exp(double a, double b) {
   const double high = a < b ? b : a;
   if (a != a || b != b) return a + b;
   return std::isinf(high) ? high : high + std::log1p(std::exp((a < b ? a : b) - high));
+}
+
+// Of complex numbers; the one with the larger real part keeps its angle, and the other turns it.
+std::complex<double> log_add_exp(std::complex<double> a, std::complex<double> b) {
+  const bool below = a.real() < b.real();
+  const std::complex<double> low = below ? a : b, high = below ? b : a;
+  const auto is_nan = [](std::complex<double> z) { return std::isnan(z.real()) || std::isnan(z.imag()); };
+  if (is_nan(a) || is_nan(b)) return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+  if (std::isinf(high.real()) && low.real() == high.real()) return high.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
+  const std::complex<double> e = std::exp(low - high);
+  const double x = e.real(), y = e.imag(), beyond = x * (2 + x) + y * y;  // |1 + e|^2 - 1
+  return high +
+         std::complex<double>(beyond > -0.5 ? 0.5 * std::log1p(beyond) : std::log(std::hypot(x + 1, y)), std::atan2(y, x + 1));
 }
 
 constexpr ptrdiff_t kBlock = 256;
@@ -193,6 +207,18 @@ void logcumsumexp(const T* x, ptrdiff_t rows, ptrdiff_t n, T* out) {
   }
 }
 
+template <class T>
+void complex_logcumsumexp(const T* x, ptrdiff_t rows, ptrdiff_t n, T* out) {
+  for (ptrdiff_t r = 0; r < rows; r++, x += 2 * n, out += 2 * n) {
+    std::complex<double> sum = -std::numeric_limits<double>::infinity();
+    for (ptrdiff_t i = 0; i < n; i++) {
+      sum = log_add_exp(sum, std::complex<double>(x[2 * i], x[2 * i + 1]));
+      out[2 * i] = static_cast<T>(sum.real());
+      out[2 * i + 1] = static_cast<T>(sum.imag());
+    }
+  }
+}
+
 // grad[i] = exp(x[i] - out[i]) s[i], where s[i] = g[i] + exp(out[i] - out[i + 1]) s[i + 1]: no exponent is above 0.
 template <class T>
 void logcumsumexp_backward(const T* g, const T* x, const T* out, ptrdiff_t rows, ptrdiff_t n, T* grad) {
@@ -229,6 +255,8 @@ template void cumprod_backward(const float*, const float*, ptrdiff_t, ptrdiff_t,
 template void cumprod_backward(const double*, const double*, ptrdiff_t, ptrdiff_t, double*);
 template void logcumsumexp(const float*, ptrdiff_t, ptrdiff_t, float*);
 template void logcumsumexp(const double*, ptrdiff_t, ptrdiff_t, double*);
+template void complex_logcumsumexp(const float*, ptrdiff_t, ptrdiff_t, float*);
+template void complex_logcumsumexp(const double*, ptrdiff_t, ptrdiff_t, double*);
 template void logcumsumexp_backward(const float*, const float*, const float*, ptrdiff_t, ptrdiff_t, float*);
 template void logcumsumexp_backward(const double*, const double*, const double*, ptrdiff_t, ptrdiff_t, double*);
 

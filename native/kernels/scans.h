@@ -20,6 +20,8 @@ void cumprod_backward(const T* g, const T* x, ptrdiff_t rows, ptrdiff_t n, T* gr
 template <class T>
 void logcumsumexp(const T* x, ptrdiff_t rows, ptrdiff_t n, T* out);
 template <class T>
+void complex_logcumsumexp(const T* x, ptrdiff_t rows, ptrdiff_t n, T* out);
+template <class T>
 void logcumsumexp_backward(const T* g, const T* x, const T* out, ptrdiff_t rows, ptrdiff_t n, T* grad);
 
 }  // namespace rushlight

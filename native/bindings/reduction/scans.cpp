@@ -143,9 +143,14 @@ Ref cumprod_gradient(const TensorInfo& g, const TensorInfo& x, Dim dim) {
 }
 
 Ref logcumsumexp_of(const TensorInfo& a, Dim dim) {
-  if (!a.is_float_or_half()) return {};
-  return over_lines<1>({a}, dim, [](DType type, ptrdiff_t rows, ptrdiff_t n, const char* const* from, char* to) {
-    by_type(type, [&]<class T>(T* out, const T* x) { logcumsumexp(x, rows, n, out); }, to, from[0]);
+  const bool complex = a.dtype == DType::C64 || a.dtype == DType::C128;
+  if (!complex && !a.is_float_or_half()) return {};
+  return over_lines<1>({a}, dim, [complex](DType type, ptrdiff_t rows, ptrdiff_t n, const char* const* from, char* to) {
+    const DType part = type == DType::C64 ? DType::F32 : (type == DType::C128 ? DType::F64 : type);
+    const auto run = [&]<class T>(T* out, const T* x) {
+      complex ? complex_logcumsumexp(x, rows, n, out) : logcumsumexp(x, rows, n, out);
+    };
+    by_type(part, run, to, from[0]);
   });
 }
 

@@ -12,7 +12,6 @@ import numpy as np
 from ... import _core
 from ..._base import dtypes
 from ..._core import Op, Tensor
-from ..elementwise.elementary import log_add_exp
 from ..elementwise.selection import unless, where
 from ..layout.joining import cat
 from ..layout.slices import slice_op
@@ -139,42 +138,7 @@ cummin = _extreme_so_far("cummin", False)
 
 
 def _logcumsumexp(a: Array, dim: int) -> Array:
-    if a.dtype.kind in "bui":
-        raise NotImplementedError(
-            f"\"logcumsumexp_out_cpu\" not implemented for '{scalar_name(a)}'"
-        )
-    d = dim_in(dim, a.ndim)
-    if a.ndim == 0:
-        return a.copy()
-    with np.errstate(all="ignore"):
-        # Sums of 1, 2, 4, ... neighbours; before the first is nothing, whose logarithm is -inf.
-        x = np.moveaxis(a.astype(np.complex128), d, 0)
-        sums = log_add_exp(x, np.full_like(x, -np.inf))
-        step = 1
-        while step < len(sums):
-            sums = np.concatenate([sums[:step], log_add_exp(sums[:-step], sums[step:])])
-            step *= 2
-        sums.imag = _angles(x, sums)
-        return np.ascontiguousarray(np.moveaxis(sums, 0, d)).astype(a.dtype, copy=False)
-
-
-def _angles(x: Array, sums: Array) -> Array:
-    """The imaginary parts of the sums as they are when terms are added one by one: the larger of
-    sum and term keeps its own, and the other turns it, so that they may leave (-pi, pi]."""
-    if len(x) < 2:
-        return sums.imag
-    before, now = sums[:-1], x[1:]
-    fresh = before.real < now.real
-    apart = np.where(fresh, before - now, now - before)
-    turn = np.angle(1 + np.exp(apart))
-    steps = np.zeros(x.shape)
-    steps[1:] = np.cumsum(np.where(np.isfinite(turn), turn, 0), 0)
-    place = np.zeros(x.shape, np.int64)  # of the last term that was larger than all before
-    place[1:] = np.where(fresh, np.arange(1, len(x)).reshape(-1, *[1] * (x.ndim - 1)), 0)
-    place = np.maximum.accumulate(place, 0)
-    since = steps - np.take_along_axis(steps, np.maximum(place - 1, 0), 0)
-    found = np.take_along_axis(x.imag, place, 0) + since
-    return np.where(np.isfinite(sums) & np.isfinite(found), found, sums.imag)
+    raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{scalar_name(a)}'")
 
 
 def _logcumsumexp_grad(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Any:
