@@ -97,6 +97,16 @@ template <class Op>
   }
 }
 
+// One that takes a or b from a single element.
+template <class Op, bool left>
+[[gnu::flatten]] void run_beside_one(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
+  const T *a = static_cast<const T*>(a_), *b = static_cast<const T*>(b_);
+  T* out = static_cast<T*>(out_);
+  const T one = left ? *a : *b;
+  RUSHLIGHT_INDEPENDENT
+  for (ptrdiff_t i = 0; i < n; ++i) out[i] = left ? Op::apply(one, b[i], T()) : Op::apply(a[i], one, T());
+}
+
 // Of floats, through the block function of doubles.
 template <int number, int arity>
 void through_double(const void* a_, const void* b_, [[maybe_unused]] const void* c_, void* out_, ptrdiff_t n) {
@@ -426,6 +436,8 @@ constexpr BlockOp block_op() {
     return {polynomial_block<number>, Op::cost};
   } else if constexpr (std::is_base_of_v<Series, Op>) {
     return {series_block<number>, Op::cost};
+  } else if constexpr (Op::arity == 2 && Op::cost == kCheap && T(0.5) != T(0)) {
+    return {run_block<Op>, Op::cost, run_beside_one<Op, true>, run_beside_one<Op, false>};
   } else {
     return {run_block<Op>, Op::cost};
   }
