@@ -97,15 +97,21 @@ template <class Op>
   }
 }
 
-// One that takes a or b from a single element.
-template <class Op, bool left>
-[[gnu::flatten]] void run_beside_one(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
-  const T *a = static_cast<const T*>(a_), *b = static_cast<const T*>(b_);
+// Some operands are one element: those of the bits of `singles`, of which a is 0.
+template <class Op, int singles>
+[[gnu::flatten]] void run_beside(const void* a_, const void* b_, const void* c_, void* out_, ptrdiff_t n) {
+  const T *a = static_cast<const T*>(a_), *b = static_cast<const T*>(b_), *c = static_cast<const T*>(c_);
   T* out = static_cast<T*>(out_);
-  const T one = left ? *a : *b;
+  const T x = singles & 1 ? *a : T(), y = singles & 2 ? *b : T(), z = singles & 4 ? *c : T();
   RUSHLIGHT_INDEPENDENT
-  for (ptrdiff_t i = 0; i < n; ++i) out[i] = left ? Op::apply(one, b[i], T()) : Op::apply(a[i], one, T());
+  for (ptrdiff_t i = 0; i < n; ++i)
+    out[i] = Op::apply(singles & 1 ? x : a[i], singles & 2 ? y : b[i], Op::arity == 2 || singles & 4 ? z : c[i]);
 }
+template <class Op>
+constexpr BlockFn kBeside[8] = {nullptr, nullptr, run_beside<Op, 2>, nullptr, run_beside<Op, 4>, nullptr, run_beside<Op, 6>};
+template <class Op>
+  requires(Op::arity == 2)
+constexpr BlockFn kBeside<Op>[8] = {nullptr, run_beside<Op, 1>, run_beside<Op, 2>};
 
 // Of floats, through the block function of doubles.
 template <int number, int arity>
@@ -427,19 +433,19 @@ constexpr BlockOp block_op() {
   if constexpr (!Applies<Op>) {
     return {};
   } else if constexpr (number == NUMBER_op_gamma_slope) {
-    return {gamma_slope_block, 4 * Op::cost};
+    return {gamma_slope_block, 4 * Op::cost, Op::arity};
   } else if constexpr (sizeof(T) == 4 && (std::is_base_of_v<Wide, Op> || std::is_base_of_v<Series, Op>)) {
-    return {through_double<number, Op::arity>, Op::cost};
+    return {through_double<number, Op::arity>, Op::cost, Op::arity};
   } else if constexpr (number == NUMBER_op_igamma || number == NUMBER_op_igammac) {
-    return {incomplete_gamma_block<number>, Op::cost};
+    return {incomplete_gamma_block<number>, Op::cost, Op::arity};
   } else if constexpr (is_polynomial(number)) {
-    return {polynomial_block<number>, Op::cost};
+    return {polynomial_block<number>, Op::cost, Op::arity};
   } else if constexpr (std::is_base_of_v<Series, Op>) {
-    return {series_block<number>, Op::cost};
-  } else if constexpr (Op::arity == 2 && Op::cost == kCheap && T(0.5) != T(0)) {
-    return {run_block<Op>, Op::cost, run_beside_one<Op, true>, run_beside_one<Op, false>};
+    return {series_block<number>, Op::cost, Op::arity};
   } else {
-    return {run_block<Op>, Op::cost};
+    constexpr bool real = T(0.5) != T(0);
+    if constexpr (real && Op::arity >= 2 && Op::cost == kCheap) return {run_block<Op>, Op::cost, Op::arity, kBeside<Op>};
+    return {run_block<Op>, Op::cost, Op::arity};
   }
 }
 

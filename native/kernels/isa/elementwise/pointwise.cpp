@@ -185,14 +185,21 @@ Source source_of(const Plan& plan, const Operand& input, bool by_rows) {
   return plan.ndim > 1 ? Source::Cycle : Source::Gather;
 }
 
-// Those of the registers in `singles` that no step reads but one that takes a single element, beside another that is none.
+// Which of a step's operands are of the registers in `singles`: bit 0 is a.
+int singles_of(const Instr& step, int arity, uint32_t singles) {
+  const uint32_t a = singles >> step.a & 1, b = singles >> step.b & 1, c = singles >> step.c & 1;
+  return static_cast<int>((a | b << 1 | c << 2) & ((1u << arity) - 1));
+}
+
+// Those of the registers in `singles` that no step reads but ones that take single elements in their places.
 uint32_t readable_singles(const Plan& plan, uint32_t singles) {
   const ProgramView& program = *plan.program;
   for (int i = 0; i < program.n_instrs; ++i) {
     const Instr& step = program.code[i];
-    const uint32_t a = 1u << step.a, b = 1u << step.b;
-    if (plan.ops[step.op].right == nullptr) singles &= ~(a | b | 1u << step.c);
-    else if ((singles & a) != 0 && (singles & b) != 0) singles &= ~(a | b);
+    const BlockOp& op = plan.ops[step.op];
+    const int held = singles_of(step, op.arity, singles);
+    if (held == 0 || (op.beside != nullptr && op.beside[held] != nullptr)) continue;
+    singles &= ~((held & 1u) << step.a | (held >> 1 & 1u) << step.b | (held >> 2 & 1u) << step.c);
   }
   return singles & ~(1u << program.result);
 }
@@ -298,8 +305,8 @@ void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t column, p
   const Operand& out = plan.operands[program.n_inputs];
   const auto function = [&](const Instr& step) {
     const BlockOp& op = plan.ops[step.op];
-    const bool left = (frame.singles >> step.a & 1) != 0, right = (frame.singles >> step.b & 1) != 0;
-    return op.right == nullptr ? op.fn : left ? op.left : right ? op.right : op.fn;
+    const int held = op.beside != nullptr ? singles_of(step, op.arity, frame.singles) : 0;
+    return held != 0 ? op.beside[held] : op.fn;
   };
   const int plain = program.n_instrs - (frame.direct ? 1 : 0);
   for (int i = 0; i < plain; ++i) {
