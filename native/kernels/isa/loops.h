@@ -188,6 +188,48 @@ void polynomial_block(const void* a_, const void* b_, const void*, void* out_, p
   }
 }
 
+// Euclid's algorithm on many pairs at once, in a floating-point type that holds the integers: their quotients are cut right.
+template <class F, bool multiple>
+inline void divide_in_turns(const T* a, const T* b, T* out, ptrdiff_t n) {
+  constexpr ptrdiff_t kPairs = 64;
+  alignas(64) F first[kPairs] = {}, x[kPairs] = {}, y[kPairs] = {};
+  for (ptrdiff_t j = 0; j < n; ++j) {
+    x[j] = first[j] = static_cast<F>(a[j] < 0 ? -a[j] : a[j]);
+    y[j] = static_cast<F>(b[j] < 0 ? -b[j] : b[j]);
+  }
+  using Truth = std::conditional_t<sizeof(F) == 4, int32_t, int64_t>;
+  for (Truth more = 1; more != 0;) {
+    more = 0;
+    for (ptrdiff_t j = 0; j < kPairs; ++j) {
+      const F rest = x[j] - math::trunc(x[j] / (y[j] > 0 ? y[j] : F(1))) * y[j], next = y[j] > 0 ? rest : F(0);
+      x[j] = y[j] > 0 ? y[j] : x[j];
+      y[j] = next;
+      more |= next > 0 ? 1 : 0;
+    }
+  }
+  for (ptrdiff_t j = 0; j < n; ++j) {
+    const T divisor = static_cast<T>(x[j]), times = b[j] < 0 ? -b[j] : b[j];
+    out[j] = !multiple ? divisor : static_cast<T>(first[j] / (x[j] > 0 ? x[j] : F(1))) * times;
+  }
+}
+template <class Op, bool multiple>
+[[gnu::flatten]] void divisor_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i += 64) {
+    const T *a = static_cast<const T*>(a_) + i, *b = static_cast<const T*>(b_) + i;
+    T* out = static_cast<T*>(out_) + i;
+    const ptrdiff_t count = n - i < 64 ? n - i : 64;
+    uint64_t most = 0;
+    for (ptrdiff_t j = 0; j < count; ++j) {
+      const uint64_t x = static_cast<uint64_t>(a[j]), y = static_cast<uint64_t>(b[j]);
+      most |= (a[j] < 0 ? -x : x) | (b[j] < 0 ? -y : y);
+    }
+    if (most < uint64_t{1} << 22) divide_in_turns<float, multiple>(a, b, out, count);
+    else if (most < uint64_t{1} << 51) divide_in_turns<double, multiple>(a, b, out, count);
+    else
+      for (ptrdiff_t j = 0; j < count; ++j) out[j] = Op::apply(a[j], b[j], 0);
+  }
+}
+
 // gamma_slope (series.h) of up to 64 numbers at once, step by step.
 constexpr ptrdiff_t kNumbers = 64;
 constexpr int kSteps = sizeof(T) == 4 ? 104 : 144;
@@ -438,6 +480,8 @@ constexpr BlockOp block_op() {
     return {through_double<number, Op::arity>, Op::cost, Op::arity};
   } else if constexpr (number == NUMBER_op_igamma || number == NUMBER_op_igammac) {
     return {incomplete_gamma_block<number>, Op::cost, Op::arity};
+  } else if constexpr (number == NUMBER_op_gcd || number == NUMBER_op_lcm) {
+    return {divisor_block<Op, number == NUMBER_op_lcm>, Op::cost, Op::arity};
   } else if constexpr (is_polynomial(number)) {
     return {polynomial_block<number>, Op::cost, Op::arity};
   } else if constexpr (std::is_base_of_v<Series, Op>) {
