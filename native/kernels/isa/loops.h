@@ -158,27 +158,30 @@ void polynomial_block(const void* a_, const void* b_, const void*, void* out_, p
   double* out = static_cast<double*>(out_);
   for (ptrdiff_t i = 0; i < n; i += kStretch, a += kStretch, b += kStretch, out += kStretch) {
     const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
-    alignas(64) double x[kStretch] = {}, degree[kStretch] = {}, p[kStretch], q[kStretch], found[kStretch];
-    double highest = 0;
-    int64_t others = 0;
+    alignas(64) double x[kStretch], degree[kStretch], p[kStretch], q[kStretch], found[kStretch];
+    for (ptrdiff_t j = count; j < kStretch; ++j) x[j] = degree[j] = 0;
+    int64_t others = 0, more = 0;
+    for (ptrdiff_t j = 0; j < count; ++j) x[j] = shifted ? a[j] + a[j] - 1 : a[j];
     for (ptrdiff_t j = 0; j < count; ++j) {
-      x[j] = shifted ? a[j] + a[j] - 1 : a[j];
-      const bool fits = b[j] >= 0 && b[j] < most + 1;
-      degree[j] = fits ? math::trunc(b[j]) : 0.0;
-      highest = degree[j] > highest ? degree[j] : highest;
+      const double given = b[j];
+      const bool fits = (given >= 0) & (given < most + 1);
+      degree[j] = math::trunc(fits ? given : 0.0);
       others |= fits ? 0 : 1;
     }
     for (ptrdiff_t j = 0; j < kStretch; ++j) {
       p[j] = 1;
       q[j] = math::first_degree(family, x[j]);
       found[j] = degree[j] > 0 ? q[j] : 1.0;
+      more |= degree[j] > 1 ? 1 : 0;
     }
-    for (double k = 1; k < highest; ++k) {
+    for (double k = 1; more != 0; ++k) {
+      more = 0;
       for (ptrdiff_t j = 0; j < kStretch; ++j) {
         const double next = math::next_degree(family, x[j], q[j], p[j], k);
         p[j] = q[j];
         q[j] = next;
         found[j] = k < degree[j] ? next : found[j];
+        more |= k + 1 < degree[j] ? 1 : 0;
       }
     }
     for (ptrdiff_t j = 0; others != 0 && j < count; ++j) {
@@ -481,7 +484,7 @@ constexpr BlockOp block_op() {
   } else if constexpr (number == NUMBER_op_igamma || number == NUMBER_op_igammac) {
     return {incomplete_gamma_block<number>, Op::cost, Op::arity};
   } else if constexpr (number == NUMBER_op_gcd || number == NUMBER_op_lcm) {
-    return {divisor_block<Op, number == NUMBER_op_lcm>, Op::cost, Op::arity};
+    return {divisor_block < Op, number == NUMBER_op_lcm >, Op::cost, Op::arity};
   } else if constexpr (is_polynomial(number)) {
     return {polynomial_block<number>, Op::cost, Op::arity};
   } else if constexpr (std::is_base_of_v<Series, Op>) {
