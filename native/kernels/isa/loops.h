@@ -328,6 +328,50 @@ inline void gamma_slope_block(const void* a_, const void* b_, const void*, void*
   }
 }
 
+// hurwitz (series.h) of s > 1 and one q > 0, step by step for kNumbers at once.
+[[gnu::flatten]] inline void zetas(const double* s, const double* q, double* out) {
+  double power[kNumbers], factor[kNumbers], total[kNumbers] = {};
+  for (int k = 0; k < 10; ++k) {
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) total[j] += math::pow(q[j] + k, -s[j]);
+  }
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+    const double y = q[j] + 10, last = math::pow(y, -s[j]);
+    total[j] += last * y / (s[j] - 1) + 0.5 * last;
+    power[j] = last / y;
+    factor[j] = s[j];
+  }
+  for (int k = 1; k < 10; ++k) {
+    const double part = math::bernoulli_part(k);
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      const double correction = part * factor[j] * power[j], y = q[j] + 10;
+      total[j] += math::fabs(correction) < math::kInf ? correction : 0.0;
+      factor[j] *= (s[j] + 2 * k - 1) * (s[j] + 2 * k);
+      power[j] /= y * y;
+    }
+  }
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) out[j] = total[j];
+}
+inline void zeta_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
+  const double *a = static_cast<const double*>(a_), *b = static_cast<const double*>(b_);
+  double* out = static_cast<double*>(out_);
+  for (ptrdiff_t i = 0; i < n; i += kNumbers, a += kNumbers, b += kNumbers, out += kNumbers) {
+    const ptrdiff_t count = n - i < kNumbers ? n - i : kNumbers;
+    double s[kNumbers], q[kNumbers], found[kNumbers];
+    ptrdiff_t others = 0;
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      const bool plain = j < count && a[j] > 1 && b[j] > 0 && b[j] < math::kHuge;
+      s[j] = plain ? a[j] : 2.0;
+      q[j] = plain ? b[j] : 1.0;
+      others += plain ? 0 : 1;
+    }
+    if (others < kNumbers) zetas(s, q, found);
+    for (ptrdiff_t j = 0; j < count; ++j) {
+      if (!(a[j] > 1 && b[j] > 0 && b[j] < math::kHuge)) run_series(NUMBER_op_zeta, a + j, b + j, found + j, 1);
+    }
+    for (ptrdiff_t j = 0; j < count; ++j) out[j] = found[j];
+  }
+}
+
 // incomplete_gamma (series.h), step by step for kNumbers at once: each keeps its sum from the step that
 // ends it. `places` are those in a block; numbers beyond `count` are 1.
 struct GammaPart {
@@ -483,6 +527,8 @@ constexpr BlockOp block_op() {
     return {through_double<number, Op::arity>, Op::cost, Op::arity};
   } else if constexpr (number == NUMBER_op_igamma || number == NUMBER_op_igammac) {
     return {incomplete_gamma_block<number>, Op::cost, Op::arity};
+  } else if constexpr (number == NUMBER_op_zeta) {
+    return {zeta_block, Op::cost, Op::arity};
   } else if constexpr (number == NUMBER_op_gcd || number == NUMBER_op_lcm) {
     return {divisor_block < Op, number == NUMBER_op_lcm >, Op::cost, Op::arity};
   } else if constexpr (is_polynomial(number)) {
