@@ -100,6 +100,9 @@ int opcode(const char* name);  // the number of "mul", "exp", ...; -1 where ther
 // Those of cost Series, over n contiguous elements (series.cpp); out may be a or b.
 void run_series(int op, const double* a, const double* b, double* out, ptrdiff_t n);
 
+// The same of complex numbers, for the ops of arithmetic; nullptr for others (complex.cpp). Unary ones read a only.
+BlockFn complex_block(int op, DType type);
+
 struct Kernels {
   const char* isa;
 

@@ -44,3 +44,22 @@ def test_programs_of_several_steps_and_conversions(row):
         np.testing.assert_array_equal(x.int().numpy(), x.numpy().astype(np.int32))
         last = x.expand(9, 300, row).double().numpy()[8]
         np.testing.assert_array_equal(last, np.broadcast_to(x.numpy(), (300, row)))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_arithmetic_of_few_complex_numbers(dtype):
+    """By their parts, or as NumPy, with infinities and zeros among them."""
+    parts = np.array([0.0, -0.0, 1.5, -2.0, np.inf, np.nan, 1e30])
+    numbers = (parts[:, None] + 1j * parts).astype(dtype).ravel()
+    a, b = np.repeat(numbers, 49), np.tile(numbers, 49)
+    x, y, few = (torch.from_numpy(array) for array in (a, b, numbers))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal((x + y).numpy(), a + b)
+        np.testing.assert_array_equal((x - y).numpy(), a - b)
+        np.testing.assert_array_equal((x / y).numpy(), a / b)
+        product = (x * y).numpy()
+        np.testing.assert_array_equal(product.real, a.real * b.real - a.imag * b.imag)
+        np.testing.assert_array_equal(product.imag, a.real * b.imag + a.imag * b.real)
+        np.testing.assert_array_equal((few - 2j).numpy(), numbers - numbers.dtype.type(2j))
+        np.testing.assert_array_equal((few + 2.5).numpy(), numbers + numbers.dtype.type(2.5))
+        np.testing.assert_array_equal((-few).numpy(), -numbers)
