@@ -611,11 +611,15 @@ Ref take(const TensorInfo& x, const TensorInfo& given) {
   Ref flat = contiguous(x.tensor);
   if (x.tensor->is_aligned()) {
     Ref out = new_ref(x.dtype, index.tensor->ndim(), index.tensor->sizes(), device_of(x));
-    const ptrdiff_t n = index.size(), item = item_size(x.dtype);
-    const Picks picks{1, 0, &n, reinterpret_cast<const int64_t*>(index.data), x.size(), &item, &item};
-    if (pick_into(info_of(flat), picks, info_of(out), index)) return out;
+    const ptrdiff_t n = index.size(), size = x.size(), item = item_size(x.dtype);
+    const Workspace room(static_cast<double>(n) * 8 + 1);
+    if (!room.p) return no_memory();
+    const int64_t* given_at = reinterpret_cast<const int64_t*>(index.data);
+    int64_t* at = reinterpret_cast<int64_t*>(room.p);
+    for (ptrdiff_t i = 0; i < n; i++) at[i] = given_at[i] + (given_at[i] < 0 ? size : 0);
+    if (pick_into(info_of(flat), {1, 0, &n, at, size, &item, &item}, info_of(out), index)) return out;
   }
-  if (!names_elements(index, x.size())) return {};  // or some count from the end
+  if (!names_elements(index, x.size())) return {};
   Layout row;
   row.add(x.size(), item_size(x.dtype));
   Ref view = make_view(info_of(flat), row);
