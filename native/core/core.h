@@ -455,7 +455,7 @@ struct Op {
   struct Loop {
     Program* program;
     int opcode;  // single-instruction program, or -1
-    BlockFn block_f32, block_f64;
+    BlockFn block_f32, block_f64, block_c64, block_c128;
     uint8_t arity;  // how many leading params the program reads
   } loop;
 

@@ -375,6 +375,8 @@ int read_kernel(Op* op, PyObject* kernel) {
                                      static_cast<uint8_t>(arity > 1 ? 1 : 0), static_cast<uint8_t>(arity > 2 ? 2 : 0)});
   loop.block_f32 = kernels().block(loop.opcode, DType::F32);
   loop.block_f64 = kernels().block(loop.opcode, DType::F64);
+  loop.block_c64 = kernels().block(loop.opcode, DType::C64);
+  loop.block_c128 = kernels().block(loop.opcode, DType::C128);
   return 0;
 }
 

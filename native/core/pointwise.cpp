@@ -610,18 +610,38 @@ bool lies_by_rows(const Tensor* a) {
   return true;
 }
 
-// The everyday case: everything float32 (or float64), contiguous, one shape; numbers allowed.
+BlockFn direct_block(const Op::Loop& loop, DType type) {
+  switch (type) {
+    case DType::F32: return loop.block_f32;
+    case DType::F64: return loop.block_f64;
+    case DType::C64: return loop.block_c64;
+    case DType::C128: return loop.block_c128;
+    default: return nullptr;
+  }
+}
+
+// So many times a number, as elements of a type. False with an exception, or where it is none of the type.
+bool fill_number(PyObject* o, DType type, Py_ssize_t n, char* to) {
+  if (!(PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyComplex_CheckExact(o))) return false;
+  Constant c;
+  if (read_constant(o, type, &c) <= 0) return false;
+  const size_t item = static_cast<size_t>(item_size(type));
+  for (Py_ssize_t i = 0; i < n; ++i, to += item) std::memcpy(to, &c, item);
+  return true;
+}
+
+// The everyday case: everything float32 (or float64, or complex), contiguous, one shape; numbers allowed.
 Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
   if (op->loop.opcode < 0 || n > 2 || op->promotion.result == ResultType::Bool || op->result.keeps.rule) return nullptr;
   PyObject* first = slots[0];
   if (!is_tensor(first)) return nullptr;
   Tensor* a = as_tensor(first);
-  const BlockFn block = a->dtype == DType::F32 ? op->loop.block_f32 : a->dtype == DType::F64 ? op->loop.block_f64 : nullptr;
+  const BlockFn block = direct_block(op->loop, a->dtype);
   if (!block || !a->is_contiguous() || !a->is_aligned()) return nullptr;
   const Py_ssize_t size = a->numel();
   if (size > kSmall || a->device() != DeviceType::Cpu) return nullptr;
   const void* right = nullptr;
-  alignas(64) char filled[64 * sizeof(double)];
+  alignas(64) char filled[64 * 2 * sizeof(double)];
   if (n == 2) {
     PyObject* second = slots[1];
     if (is_tensor(second)) {
@@ -631,17 +651,11 @@ Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
       }
       right = b->data();
     } else {
-      if (size > 64 || !(PyFloat_CheckExact(second) || PyLong_CheckExact(second)) || !lies_by_rows(a)) return nullptr;
-      Constant c;
+      if (size > 64 || !lies_by_rows(a)) return nullptr;
       if (op->promotion.numbers_fit && !surely_fits(second, a->dtype)) return nullptr;
-      if (read_constant(second, a->dtype, &c) < 0) {
+      if (!fill_number(second, a->dtype, size, filled)) {
         PyErr_Clear();
         return nullptr;
-      }
-      if (a->dtype == DType::F32) {
-        for (Py_ssize_t i = 0; i < size; ++i) reinterpret_cast<float*>(filled)[i] = c.f32;
-      } else {
-        for (Py_ssize_t i = 0; i < size; ++i) reinterpret_cast<double*>(filled)[i] = c.f64;
       }
       right = filled;
     }

@@ -122,13 +122,16 @@ struct Landing<Brain> : NarrowLanding<Brain> {};
 
 // Values land at x + offsets[i].
 using PointsFn = void (*)(char* x, const ptrdiff_t* offsets, const char* values, ptrdiff_t value_stride, ptrdiff_t n);
-// Values land at x + i * step + index[i] * along; an index outside of [0, size) is passed over, which false tells. Each is read once.
-struct Row {
+// Values land at x + i * step + index[i] * along, and so in every row; an index outside of [0, size) is passed over, which false
+// tells. Each is read once.
+struct Rows {
   ptrdiff_t step, along;
   uint64_t size;
   ptrdiff_t value_stride, n;
+  ptrdiff_t rows, x_next, value_next;  // from one row to the next
+  bool adjacent(ptrdiff_t item) const { return step == 0 && along == item && value_stride == item; }
 };
-using RowFn = bool (*)(char* x, const volatile int64_t* index, const char* values, const Row& row);
+using RowFn = bool (*)(char* x, const volatile int64_t* index, const char* values, const Rows& rows);
 // Values land at x + i * stride.
 using RunFn = void (*)(char* x, ptrdiff_t stride, const char* values, ptrdiff_t value_stride, ptrdiff_t n);
 
@@ -154,31 +157,31 @@ void land_points(char* x, const ptrdiff_t* offsets, const char* values, ptrdiff_
   for (ptrdiff_t i = 0; i < n; ++i) land<T, kLand>(x + offsets[i], values + i * value_stride);
 }
 
-// Calls f(offset in x, offset in the values) for each element of a row. False where an index was passed over.
-template <class F>
-inline bool each_of_row(const volatile int64_t* index, Row row, const F& f) {
+// Calls f(offset in x, offset in the values) for each element of the rows; with an item, they are adjacent. False where an index
+// was passed over.
+template <ptrdiff_t item = 0, class F>
+inline bool each_of_rows(const volatile int64_t* index, const Rows& rows, const F& f) {
+  const ptrdiff_t n = rows.n, step = item ? 0 : rows.step, along = item ? item : rows.along,
+                  value_stride = item ? item : rows.value_stride;
+  const uint64_t size = rows.size;
   bool inside = true;
-  for (ptrdiff_t i = 0; i < row.n; ++i) {
-    const int64_t k = index[i];
-    if (static_cast<uint64_t>(k) < row.size) f(i * row.step + static_cast<ptrdiff_t>(k) * row.along, i * row.value_stride);
-    else inside = false;
+  for (ptrdiff_t r = 0, x = 0, value = 0; r < rows.rows; ++r, x += rows.x_next, value += rows.value_next) {
+#pragma GCC unroll 4
+    for (ptrdiff_t i = 0; i < n; ++i) {
+      const int64_t k = *index++;
+      if (static_cast<uint64_t>(k) < size) [[likely]]
+        f(x + i * step + static_cast<ptrdiff_t>(k) * along, value + i * value_stride);
+      else inside = false;
+    }
   }
   return inside;
 }
 
 template <class T, Land kLand>
-bool land_row(char* x, const volatile int64_t* index, const char* values, const Row& row) {
-  constexpr ptrdiff_t item = sizeof(T);
-  if ((kLand == Land::Set || kLand == Land::Add) && row.step == 0 && row.along == item && row.value_stride == item) {
-    bool inside = true;
-    for (ptrdiff_t i = 0; i < row.n; ++i) {
-      const uint64_t k = static_cast<uint64_t>(index[i]);
-      if (k < row.size) land<T, kLand>(x + static_cast<ptrdiff_t>(k) * item, values + i * item);
-      else inside = false;
-    }
-    return inside;
-  }
-  return each_of_row(index, row, [&](ptrdiff_t at, ptrdiff_t from) { land<T, kLand>(x + at, values + from); });
+bool land_rows(char* x, const volatile int64_t* index, const char* values, const Rows& rows) {
+  const auto one = [&](ptrdiff_t at, ptrdiff_t from) { land<T, kLand>(x + at, values + from); };
+  if ((kLand == Land::Set || kLand == Land::Add) && rows.adjacent(sizeof(T))) return each_of_rows<sizeof(T)>(index, rows, one);
+  return each_of_rows(index, rows, one);
 }
 
 template <class T, Land kLand>
@@ -194,7 +197,7 @@ void land_run(char* x, ptrdiff_t stride, const char* values, ptrdiff_t value_str
 }
 
 template <class T, Land kLand>
-constexpr Landings kLandings = {land_points<T, kLand>, land_row<T, kLand>, land_run<T, kLand>};
+constexpr Landings kLandings = {land_points<T, kLand>, land_rows<T, kLand>, land_run<T, kLand>};
 
 Landings setting(DType dtype) {
   switch (item_size(dtype)) {
@@ -264,7 +267,7 @@ Landings landings(DType dtype, Land land) {
 // Picking moves elements the other way: from those places to `to`.
 struct Picking {
   void (*points)(char* to, const char* x, const ptrdiff_t* offsets, ptrdiff_t n);
-  bool (*row)(char* to, const char* x, const volatile int64_t* index, const Row& row);
+  bool (*row)(char* to, const char* x, const volatile int64_t* index, const Rows& rows);
 };
 
 template <class T>
@@ -273,30 +276,18 @@ void pick_points(char* to, const char* x, const ptrdiff_t* offsets, ptrdiff_t n)
 }
 
 template <class T>
-bool pick_row(char* to, const char* x, const volatile int64_t* index, const Row& row) {
-  constexpr ptrdiff_t item = sizeof(T);
-  if (row.step == 0 && row.along == item && row.value_stride == item) {  // along the last dimension, and adjacent: the frequent one
-    const T* from = reinterpret_cast<const T*>(x);
-    T* out = reinterpret_cast<T*>(to);
-    bool inside = true;
-    for (ptrdiff_t i = 0; i < row.n; ++i) {
-      const uint64_t k = static_cast<uint64_t>(index[i]);
-      if (k < row.size) out[i] = from[k];
-      else inside = false;
-    }
-    return inside;
-  }
-  return each_of_row(
-      index, row, [&](ptrdiff_t at, ptrdiff_t value) { *reinterpret_cast<T*>(to + value) = *reinterpret_cast<const T*>(x + at); });
+bool pick_rows(char* to, const char* x, const volatile int64_t* index, const Rows& rows) {
+  const auto one = [&](ptrdiff_t at, ptrdiff_t value) { *reinterpret_cast<T*>(to + value) = *reinterpret_cast<const T*>(x + at); };
+  return rows.adjacent(sizeof(T)) ? each_of_rows<sizeof(T)>(index, rows, one) : each_of_rows(index, rows, one);
 }
 
 Picking picking(DType dtype) {
   switch (item_size(dtype)) {
-    case 1: return {pick_points<uint8_t>, pick_row<uint8_t>};
-    case 2: return {pick_points<uint16_t>, pick_row<uint16_t>};
-    case 4: return {pick_points<uint32_t>, pick_row<uint32_t>};
-    case 8: return {pick_points<uint64_t>, pick_row<uint64_t>};
-    default: return {pick_points<Sixteen>, pick_row<Sixteen>};
+    case 1: return {pick_points<uint8_t>, pick_rows<uint8_t>};
+    case 2: return {pick_points<uint16_t>, pick_rows<uint16_t>};
+    case 4: return {pick_points<uint32_t>, pick_rows<uint32_t>};
+    case 8: return {pick_points<uint64_t>, pick_rows<uint64_t>};
+    default: return {pick_points<Sixteen>, pick_rows<Sixteen>};
   }
 }
 
@@ -405,23 +396,25 @@ bool land_places(DType dtype, Land land, char* x, const Places& places, const ch
 
 namespace {
 
-// Calls f(offset in x, index, offset in the values, row) for the index's rows along its last dimension.
+// Calls f(offset in x, index, offset in the values, rows) for the index's rows along its last dimension, all those of the last but
+// one together.
 template <class F>
-void each_row(const Picks& p, const F& f) {
+void each_rows(const Picks& p, const F& f) {
   ptrdiff_t total = 1;
   for (int d = 0; d < p.ndim; ++d) total *= p.shape[d];
   if (total == 0) return;
-  const int last = p.ndim - 1;
+  const int last = p.ndim - 1, outer = last > 0 ? last - 1 : 0;
   ptrdiff_t steps[Places::kMaxDims];  // x's strides with the indexed dimension standing still
   for (int d = 0; d < p.ndim; ++d) steps[d] = d == p.dim ? 0 : p.x_strides[d];
-  Counter in_x{last, p.shape, steps};
-  Counter in_values{last, p.shape, p.value_strides};
-  const Row row = {steps[last], p.x_strides[p.dim], static_cast<uint64_t>(p.size), p.value_strides[last], p.shape[last]};
+  Counter in_x{outer, p.shape, steps};
+  Counter in_values{outer, p.shape, p.value_strides};
+  Rows rows = {steps[last], p.x_strides[p.dim], static_cast<uint64_t>(p.size), p.value_strides[last], p.shape[last], 1, 0, 0};
+  if (last > 0) rows.rows = p.shape[outer], rows.x_next = steps[outer], rows.value_next = p.value_strides[outer];
   const int64_t* index = p.index;
   bool more = true;
   while (more) {
-    f(in_x.offset, index, in_values.offset, row);
-    index += row.n;
+    f(in_x.offset, index, in_values.offset, rows);
+    index += rows.n * rows.rows;
     more = in_x.next();
     in_values.next();
   }
@@ -432,18 +425,18 @@ void each_row(const Picks& p, const F& f) {
 bool gather(DType dtype, const char* x, const Picks& picks, char* out) {
   const auto pick = picking(dtype).row;
   bool inside = true;
-  each_row(picks, [&](ptrdiff_t at, const int64_t* index, ptrdiff_t value, const Row& row) {
-    inside &= pick(out + value, x + at, index, row);
+  each_rows(picks, [&](ptrdiff_t at, const int64_t* index, ptrdiff_t value, const Rows& rows) {
+    inside &= pick(out + value, x + at, index, rows);
   });
   return inside;
 }
 
 bool scatter(DType dtype, Land land, char* x, const Picks& picks, const char* values) {
-  const RowFn land_row = landings(dtype, land).row;
-  if (!land_row) return false;
+  const RowFn land_rows = landings(dtype, land).row;
+  if (!land_rows) return false;
   bool inside = true;
-  each_row(picks, [&](ptrdiff_t at, const int64_t* index, ptrdiff_t value, const Row& row) {
-    inside &= land_row(x + at, index, values + value, row);
+  each_rows(picks, [&](ptrdiff_t at, const int64_t* index, ptrdiff_t value, const Rows& rows) {
+    inside &= land_rows(x + at, index, values + value, rows);
   });
   return inside;
 }

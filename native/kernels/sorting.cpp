@@ -253,9 +253,20 @@ P* first(const Keys<K>& keys, ptrdiff_t k, P* room) {
 }
 
 // The same of few, kept in order as they are met.
-constexpr ptrdiff_t kFew = 16;
+constexpr ptrdiff_t kFew = 16, kByRank = 8;
 template <class K>
 void first_few(const K* keys, ptrdiff_t n, ptrdiff_t k, int64_t* places) {
+  if (n <= kByRank) {  // without a branch that depends on the keys
+    int64_t by_rank[kByRank];
+    for (ptrdiff_t i = 0; i < n; i++) {
+      ptrdiff_t rank = 0;
+      for (ptrdiff_t j = 0; j < i; j++) rank += keys[j] <= keys[i];
+      for (ptrdiff_t j = i + 1; j < n; j++) rank += keys[j] < keys[i];
+      by_rank[rank] = i;
+    }
+    std::copy_n(by_rank, k, places);
+    return;
+  }
   constexpr ptrdiff_t kTogether = 16;
   K best[kFew];
   ptrdiff_t have = 0;
@@ -289,23 +300,24 @@ int64_t most_frequent(const Keys<K>& keys, bool nan, P* room) {
   return place_in(order[end]);
 }
 
+// Which number in order a choice of one is, of k or of the middle.
+template <class K>
+ptrdiff_t number_of(Choice choice, const K* keys, ptrdiff_t n, ptrdiff_t k, bool nan) {
+  if (choice != Choice::Median && choice != Choice::NanMedian) return k;
+  ptrdiff_t numbers = n;
+  for (ptrdiff_t i = 0; nan && i < n; i++) numbers -= keys[i] == kNan<K>;
+  const ptrdiff_t of = choice == Choice::Median ? n : numbers;
+  return choice == Choice::Median && numbers < n ? numbers : of ? (of - 1) / 2 : 0;
+}
+
 template <class P, class K>
 void choose_of(const Keys<K>& keys, Choice choice, ptrdiff_t k, bool nan, P* room, int64_t* places) {
-  const ptrdiff_t n = keys.n;
   if (choice == Choice::First) {
     const P* order = first(keys, k, room);
     for (ptrdiff_t i = 0; i < k; i++) places[i] = place_in(order[i]);
   } else if (choice == Choice::Mode) {
     *places = most_frequent(keys, nan, room);
   } else {
-    if (choice != Choice::Kth) {
-      ptrdiff_t numbers = n;
-      if (nan) {
-        for (ptrdiff_t i = 0; i < n; i++) numbers -= keys.at[i] == kNan<K>;
-      }
-      const ptrdiff_t of = choice == Choice::Median ? n : numbers;
-      k = choice == Choice::Median && numbers < n ? numbers : of ? (of - 1) / 2 : 0;
-    }
     *places = place_in(kth(keys, k, room));
   }
 }
@@ -349,17 +361,20 @@ bool choose(DType dtype, Choice choice, ptrdiff_t k, bool descending, const Line
         for (ptrdiff_t j = 0; j < lines.count; j++) keys.p[j * n + i] = across.p[j];
       }
     }
-    const bool nan = has_nan(dtype), few = choice == Choice::First && k > 0 && k <= kFew && k <= n / 4;
+    const bool nan = has_nan(dtype), several = choice == Choice::First;
     for (ptrdiff_t j = 0; j < lines.count; j++, places += each) {
       K* line = keys.p + (together ? j * n : 0);
       if (!together) load_keys(lines.data + j * lines.next, lines.step, n, flip, line);
-      if (few) {
-        first_few(line, n, k, places);
+      const ptrdiff_t number = number_of(choice, line, n, k, nan), count = several ? k : number + 1;
+      if (choice != Choice::Mode && count > 0 && count <= kFew && (count <= n / 4 || n <= kFew)) {
+        int64_t found[kFew];
+        first_few(line, n, count, several ? places : found);
+        if (!several) *places = found[number];
         continue;
       }
       const Keys<K> read(line, n);
-      if (sizeof(K) == 4 || read.narrow()) choose_of(read, choice, k, nan, reinterpret_cast<Narrow*>(room.p), places);
-      else if constexpr (sizeof(K) == 8) choose_of(read, choice, k, nan, room.p, places);
+      if (sizeof(K) == 4 || read.narrow()) choose_of(read, choice, number, nan, reinterpret_cast<Narrow*>(room.p), places);
+      else if constexpr (sizeof(K) == 8) choose_of(read, choice, number, nan, room.p, places);
     }
     return true;
   });

@@ -408,6 +408,18 @@ struct Scattering {
   }
 };
 
+// Whether all indices are in range: else there is something in `out` only for those that are.
+bool pick_into(const TensorInfo& x, const Picks& picks, const TensorInfo& out, const TensorInfo& index) {
+  const ptrdiff_t item = item_size(x.dtype), x_step = picks.dim ? picks.x_strides[0] : 0;
+  std::atomic<bool> inside{true};
+  Unlocked unlocked(index.size() * item > kReleaseGilBytes, x, index, out);
+  each_slice(picks, [&](const Picks& part, ptrdiff_t first) {
+    if (!gather(x.dtype, x.data + first * x_step, part, out.data + first * picks.value_strides[0]))
+      inside.store(false, std::memory_order_relaxed);
+  });
+  return inside.load();
+}
+
 Ref gather_function(const TensorInfo& x, Dim dim, const TensorInfo& index, bool /* sparse_grad */) {
   Scattering s;
   if (!s.read(x, dim, index, {})) return {};
@@ -417,15 +429,7 @@ Ref gather_function(const TensorInfo& x, Dim dim, const TensorInfo& index, bool 
   as_row(to);
   const Picks picks{s.x.ndim,         s.dim,       s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
                     s.x.shape[s.dim], s.x.strides, to.strides};
-  std::atomic<bool> inside{true};
-  {
-    Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, s.x, s.index, to);
-    each_slice(picks, [&](const Picks& part, ptrdiff_t first) {
-      if (!gather(s.x.dtype, s.x.data + (s.dim ? first * s.x.strides[0] : 0), part, to.data + first * to.strides[0]))
-        inside.store(false, std::memory_order_relaxed);
-    });
-  }
-  return inside.load() ? std::move(out) : Ref();
+  return pick_into(s.x, picks, to, s.index) ? std::move(out) : Ref();
 }
 
 Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const TensorInfo& src, Land how, bool late = false) {
@@ -604,8 +608,18 @@ Ref take(const TensorInfo& x, const TensorInfo& given) {
   Index index;
   index.TensorInfo::operator=(given);
   index.settle();
-  if (!names_elements(index, x.size())) return {};
   Ref flat = contiguous(x.tensor);
+  if (x.tensor->is_aligned()) {
+    Ref out = new_ref(x.dtype, index.tensor->ndim(), index.tensor->sizes(), device_of(x));
+    const ptrdiff_t n = index.size(), size = x.size(), item = item_size(x.dtype);
+    const Workspace room(static_cast<double>(n) * 8 + 1);
+    if (!room.p) return no_memory();
+    const int64_t* given_at = reinterpret_cast<const int64_t*>(index.data);
+    int64_t* at = reinterpret_cast<int64_t*>(room.p);
+    for (ptrdiff_t i = 0; i < n; i++) at[i] = given_at[i] + (given_at[i] < 0 ? size : 0);
+    if (pick_into(info_of(flat), {1, 0, &n, at, size, &item, &item}, info_of(out), index)) return out;
+  }
+  if (!names_elements(index, x.size())) return {};
   Layout row;
   row.add(x.size(), item_size(x.dtype));
   Ref view = make_view(info_of(flat), row);

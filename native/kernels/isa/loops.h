@@ -97,6 +97,22 @@ template <class Op>
   }
 }
 
+// Some operands are one element: those of the bits of `singles`, of which a is 0.
+template <class Op, int singles>
+[[gnu::flatten]] void run_beside(const void* a_, const void* b_, const void* c_, void* out_, ptrdiff_t n) {
+  const T *a = static_cast<const T*>(a_), *b = static_cast<const T*>(b_), *c = static_cast<const T*>(c_);
+  T* out = static_cast<T*>(out_);
+  const T x = singles & 1 ? *a : T(), y = singles & 2 ? *b : T(), z = singles & 4 ? *c : T();
+  RUSHLIGHT_INDEPENDENT
+  for (ptrdiff_t i = 0; i < n; ++i)
+    out[i] = Op::apply(singles & 1 ? x : a[i], singles & 2 ? y : b[i], Op::arity == 2 || singles & 4 ? z : c[i]);
+}
+template <class Op>
+constexpr BlockFn kBeside[8] = {nullptr, nullptr, run_beside<Op, 2>, nullptr, run_beside<Op, 4>, nullptr, run_beside<Op, 6>};
+template <class Op>
+  requires(Op::arity == 2)
+constexpr BlockFn kBeside<Op>[8] = {nullptr, run_beside<Op, 1>, run_beside<Op, 2>};
+
 // Of floats, through the block function of doubles.
 template <int number, int arity>
 void through_double(const void* a_, const void* b_, [[maybe_unused]] const void* c_, void* out_, ptrdiff_t n) {
@@ -142,33 +158,78 @@ void polynomial_block(const void* a_, const void* b_, const void*, void* out_, p
   double* out = static_cast<double*>(out_);
   for (ptrdiff_t i = 0; i < n; i += kStretch, a += kStretch, b += kStretch, out += kStretch) {
     const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
-    alignas(64) double x[kStretch] = {}, degree[kStretch] = {}, p[kStretch], q[kStretch], found[kStretch];
-    double highest = 0;
-    int64_t others = 0;
+    alignas(64) double x[kStretch], degree[kStretch], p[kStretch], q[kStretch], found[kStretch];
+    for (ptrdiff_t j = count; j < kStretch; ++j) x[j] = degree[j] = 0;
+    int64_t others = 0, more = 0;
+    for (ptrdiff_t j = 0; j < count; ++j) x[j] = shifted ? a[j] + a[j] - 1 : a[j];
     for (ptrdiff_t j = 0; j < count; ++j) {
-      x[j] = shifted ? a[j] + a[j] - 1 : a[j];
-      const bool fits = b[j] >= 0 && b[j] < most + 1;
-      degree[j] = fits ? math::trunc(b[j]) : 0.0;
-      highest = degree[j] > highest ? degree[j] : highest;
+      const double given = b[j];
+      const bool fits = (given >= 0) & (given < most + 1);
+      degree[j] = math::trunc(fits ? given : 0.0);
       others |= fits ? 0 : 1;
     }
     for (ptrdiff_t j = 0; j < kStretch; ++j) {
       p[j] = 1;
       q[j] = math::first_degree(family, x[j]);
       found[j] = degree[j] > 0 ? q[j] : 1.0;
+      more |= degree[j] > 1 ? 1 : 0;
     }
-    for (double k = 1; k < highest; ++k) {
+    for (double k = 1; more != 0; ++k) {
+      more = 0;
       for (ptrdiff_t j = 0; j < kStretch; ++j) {
         const double next = math::next_degree(family, x[j], q[j], p[j], k);
         p[j] = q[j];
         q[j] = next;
         found[j] = k < degree[j] ? next : found[j];
+        more |= k + 1 < degree[j] ? 1 : 0;
       }
     }
     for (ptrdiff_t j = 0; others != 0 && j < count; ++j) {
       if (!(b[j] >= 0 && b[j] < most + 1)) run_series(number, a + j, b + j, found + j, 1);
     }
     for (ptrdiff_t j = 0; j < count; ++j) out[j] = found[j];
+  }
+}
+
+// Euclid's algorithm on many pairs at once, in a floating-point type that holds the integers: their quotients are cut right.
+template <class F, bool multiple>
+inline void divide_in_turns(const T* a, const T* b, T* out, ptrdiff_t n) {
+  constexpr ptrdiff_t kPairs = 64;
+  alignas(64) F first[kPairs] = {}, x[kPairs] = {}, y[kPairs] = {};
+  for (ptrdiff_t j = 0; j < n; ++j) {
+    x[j] = first[j] = static_cast<F>(a[j] < 0 ? -a[j] : a[j]);
+    y[j] = static_cast<F>(b[j] < 0 ? -b[j] : b[j]);
+  }
+  using Truth = std::conditional_t<sizeof(F) == 4, int32_t, int64_t>;
+  for (Truth more = 1; more != 0;) {
+    more = 0;
+    for (ptrdiff_t j = 0; j < kPairs; ++j) {
+      const F rest = x[j] - math::trunc(x[j] / (y[j] > 0 ? y[j] : F(1))) * y[j], next = y[j] > 0 ? rest : F(0);
+      x[j] = y[j] > 0 ? y[j] : x[j];
+      y[j] = next;
+      more |= next > 0 ? 1 : 0;
+    }
+  }
+  for (ptrdiff_t j = 0; j < n; ++j) {
+    const T divisor = static_cast<T>(x[j]), times = b[j] < 0 ? -b[j] : b[j];
+    out[j] = !multiple ? divisor : static_cast<T>(first[j] / (x[j] > 0 ? x[j] : F(1))) * times;
+  }
+}
+template <class Op, bool multiple>
+[[gnu::flatten]] void divisor_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i += 64) {
+    const T *a = static_cast<const T*>(a_) + i, *b = static_cast<const T*>(b_) + i;
+    T* out = static_cast<T*>(out_) + i;
+    const ptrdiff_t count = n - i < 64 ? n - i : 64;
+    uint64_t most = 0;
+    for (ptrdiff_t j = 0; j < count; ++j) {
+      const uint64_t x = static_cast<uint64_t>(a[j]), y = static_cast<uint64_t>(b[j]);
+      most |= (a[j] < 0 ? -x : x) | (b[j] < 0 ? -y : y);
+    }
+    if (most < uint64_t{1} << 22) divide_in_turns<float, multiple>(a, b, out, count);
+    else if (most < uint64_t{1} << 51) divide_in_turns<double, multiple>(a, b, out, count);
+    else
+      for (ptrdiff_t j = 0; j < count; ++j) out[j] = Op::apply(a[j], b[j], 0);
   }
 }
 
@@ -264,6 +325,50 @@ inline void gamma_slope_block(const void* a_, const void* b_, const void*, void*
     }
     T* out = static_cast<T*>(out_) + i;
     for (ptrdiff_t j = 0; j < count; ++j) out[j] = static_cast<T>(slopes[j]);
+  }
+}
+
+// hurwitz (series.h) of s > 1 and one q > 0, step by step for kNumbers at once.
+[[gnu::flatten]] inline void zetas(const double* s, const double* q, double* out) {
+  double power[kNumbers], factor[kNumbers], total[kNumbers] = {};
+  for (int k = 0; k < 10; ++k) {
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) total[j] += math::pow(q[j] + k, -s[j]);
+  }
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+    const double y = q[j] + 10, last = math::pow(y, -s[j]);
+    total[j] += last * y / (s[j] - 1) + 0.5 * last;
+    power[j] = last / y;
+    factor[j] = s[j];
+  }
+  for (int k = 1; k < 10; ++k) {
+    const double part = math::bernoulli_part(k);
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      const double correction = part * factor[j] * power[j], y = q[j] + 10;
+      total[j] += math::fabs(correction) < math::kInf ? correction : 0.0;
+      factor[j] *= (s[j] + 2 * k - 1) * (s[j] + 2 * k);
+      power[j] /= y * y;
+    }
+  }
+  for (ptrdiff_t j = 0; j < kNumbers; ++j) out[j] = total[j];
+}
+inline void zeta_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
+  const double *a = static_cast<const double*>(a_), *b = static_cast<const double*>(b_);
+  double* out = static_cast<double*>(out_);
+  for (ptrdiff_t i = 0; i < n; i += kNumbers, a += kNumbers, b += kNumbers, out += kNumbers) {
+    const ptrdiff_t count = n - i < kNumbers ? n - i : kNumbers;
+    double s[kNumbers], q[kNumbers], found[kNumbers];
+    ptrdiff_t others = 0;
+    for (ptrdiff_t j = 0; j < kNumbers; ++j) {
+      const bool plain = j < count && a[j] > 1 && b[j] > 0 && b[j] < math::kHuge;
+      s[j] = plain ? a[j] : 2.0;
+      q[j] = plain ? b[j] : 1.0;
+      others += plain ? 0 : 1;
+    }
+    if (others < kNumbers) zetas(s, q, found);
+    for (ptrdiff_t j = 0; j < count; ++j) {
+      if (!(a[j] > 1 && b[j] > 0 && b[j] < math::kHuge)) run_series(NUMBER_op_zeta, a + j, b + j, found + j, 1);
+    }
+    for (ptrdiff_t j = 0; j < count; ++j) out[j] = found[j];
   }
 }
 
@@ -417,17 +522,23 @@ constexpr BlockOp block_op() {
   if constexpr (!Applies<Op>) {
     return {};
   } else if constexpr (number == NUMBER_op_gamma_slope) {
-    return {gamma_slope_block, 4 * Op::cost};
+    return {gamma_slope_block, 4 * Op::cost, Op::arity};
   } else if constexpr (sizeof(T) == 4 && (std::is_base_of_v<Wide, Op> || std::is_base_of_v<Series, Op>)) {
-    return {through_double<number, Op::arity>, Op::cost};
+    return {through_double<number, Op::arity>, Op::cost, Op::arity};
   } else if constexpr (number == NUMBER_op_igamma || number == NUMBER_op_igammac) {
-    return {incomplete_gamma_block<number>, Op::cost};
+    return {incomplete_gamma_block<number>, Op::cost, Op::arity};
+  } else if constexpr (number == NUMBER_op_zeta) {
+    return {zeta_block, Op::cost, Op::arity};
+  } else if constexpr (number == NUMBER_op_gcd || number == NUMBER_op_lcm) {
+    return {divisor_block < Op, number == NUMBER_op_lcm >, Op::cost, Op::arity};
   } else if constexpr (is_polynomial(number)) {
-    return {polynomial_block<number>, Op::cost};
+    return {polynomial_block<number>, Op::cost, Op::arity};
   } else if constexpr (std::is_base_of_v<Series, Op>) {
-    return {series_block<number>, Op::cost};
+    return {series_block<number>, Op::cost, Op::arity};
   } else {
-    return {run_block<Op>, Op::cost};
+    constexpr bool real = T(0.5) != T(0);
+    if constexpr (real && Op::arity >= 2 && Op::cost == kCheap) return {run_block<Op>, Op::cost, Op::arity, kBeside<Op>};
+    return {run_block<Op>, Op::cost, Op::arity};
   }
 }
 

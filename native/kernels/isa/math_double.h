@@ -371,14 +371,26 @@ inline double hypot(double x, double y) {
 
 // --- for float: relative error well below 2^-24, not the last bit of a double; arguments are floats ---
 
+// e^a = 2^k (even + odd), e^-a = (even - odd) / 2^k: of both signs of r, by one polynomial each.
+struct Exponentials {
+  double even, odd, up, down;
+};
+inline Exponentials split_exponentials(double a) {
+  constexpr double even[] = {1.0, 0.5, 0.041666666666666664, 0.001388888888888889, 2.48015873015873e-05};
+  constexpr double odd[] = {1.0, 0.16666666666666666, 0.008333333333333333, 0.0001984126984126984, 2.7557319223985893e-06};
+  a = a > 200.0 ? 200.0 : a;  // beyond: inf as a float
+  const double shifted = madd(a, 1.4426950408889634, kRound);
+  const double r = madd(shifted - kRound, -0.6931471805599453, a), z = r * r;
+  const uint64_t k = bits(shifted);
+  return {polynomial(z, even), r * polynomial(z, odd), power_of_two(k), power_of_two(-k)};
+}
 inline double sinh_core(double x) {
-  const double a = fabs(x);
-  const double t = expm1(a > 600.0 ? 600.0 : a);  // beyond: inf as a float
-  return copysign(0.5 * (t + t / (t + 1.0)), x);
+  const Exponentials e = split_exponentials(fabs(x));  // where a is small, up - down is 0, and all digits are those of `odd`
+  return copysign(0.5 * madd(e.up - e.down, e.even, (e.up + e.down) * e.odd), x);
 }
 inline double cosh_core(double x) {
-  const double e = exp(fabs(x));
-  return 0.5 * (e + 1.0 / e);
+  const Exponentials e = split_exponentials(fabs(x));
+  return 0.5 * madd(e.up + e.down, e.even, (e.up - e.down) * e.odd);
 }
 inline double asinh_core(double x) {
   const double a = fabs(x);
@@ -389,9 +401,18 @@ inline double acosh_core(double x) {
   const double t = x - 1.0;
   return log1p(t + sqrt(t) * sqrt(t + 2.0));
 }
+// Half the logarithm of (1 + a) / (1 - a), with 1 - a = 2^e m, by s = (1 + a - m) / (1 + a + m), which is a where e is 0.
 inline double atanh_core(double x) {
+  constexpr double c[] = {0.3333333333032977,  0.20000002285770552, 0.14285433787620264,
+                          0.11123618589841605, 0.08841658845264246, 0.09920371597204405};
   const double a = fabs(x);
-  return copysign(0.5 * log1p(2.0 * a / (1.0 - a)), x);
+  const auto [e, f] = split_scale(1.0 - a);
+  const bool upper = a > 0.5;
+  const double m = upper ? 2.0 + 2.0 * f : 1.0 + f;
+  const double s = (a < 0.29 ? a + a : 1.0 + a - m) / (1.0 + a + m);
+  const double z = s * s;
+  const double r = madd(upper ? 1.0 - e : -e, 0.34657359027997264, madd(s * z, polynomial(z, c), s));
+  return copysign(a < 1.0 ? r : (a == 1.0 ? kInf : kNan), x);
 }
 
 // asin(y) = y + y z A(z), z = y^2, for y = a where a <= 1/2 and y = sqrt((1 - a) / 2) beyond.
@@ -535,7 +556,7 @@ inline double inverse_erf_start(double x) {
                           0.005684698954453551,    -0.0035601113117075117, 0.001487094778498953,    -0.00014456512190694904,
                           -0.00029431040055676836, 0.0002005565875429747,  -2.8168474807591317e-05, -2.4526314901493382e-05,
                           9.161577242877544e-06};
-  const double w = -log(1.0 - x * x);
+  const double w = -0.6931471805599453 * log2_core(1.0 - x * x);
   const double near = polynomial(w - 2.5, c);
   const double far = polynomial(sqrt(w) - 3.0, d);
   const double r = x * (w < 5.0 ? near : far);

@@ -83,6 +83,15 @@ FUNCTION T times_log(T a, T b) {
   return is_nan(b) ? b : (a == 0 ? (T)0 : r);
 }
 
+FUNCTION T ends_replaced(T a, T above, T below) {
+  const T r = a == (T)INFINITE ? above : a;
+  return a == -(T)INFINITE ? below : r;
+}
+FUNCTION T shrunk(T a, T by) {
+  const T r = a > by ? a - by : a * 0;
+  return a < -by ? a + by : r;
+}
+
 FUNCTION T log_sigmoid(T a) { return (a < 0 ? a : (T)0) - log1p_unit(exp_down(-fabs(a))); }
 
 // The approximation of the normal distribution's function by tanh: (1 + tanh(u)) / 2 is the sigmoid of 2 u.

@@ -74,3 +74,11 @@ def hardswish(x):
 
 def hardswish_slope(x):
     return np.select([x <= -3, x < 3], [0.0, x / 3 + 0.5], 1.0)
+
+
+def hardshrink(x, lambd):
+    return np.where(np.abs(x) <= lambd, 0, x)
+
+
+def softshrink(x, lambd):
+    return np.select([x > lambd, x < -lambd], [x - lambd, x + lambd], 0 * x)

@@ -6,6 +6,7 @@
 // is read in place, and the last instruction writes straight to out where out allows it; everything else goes through
 // an arena on the stack that fits the first-level cache.
 #include "kernels/isa/elementwise/pointwise.h"
+#include "kernels/isa/vec.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
@@ -87,12 +88,11 @@ void fill_constant(const Plan& plan, int index, void* out, ptrdiff_t n) {
   }
 }
 
-// Calls visit(address, stride, done, count) for each stretch along the last dimension of elements
-// [begin, begin + n) of an operand.
+// Calls visit(address, done, count, rows) for elements [begin, begin + n) of an operand: stretches of `count` along the
+// last dimension, and so many of them along the last but one. `done` elements were visited before.
 template <class Visit>
 void walk(const Plan& plan, const Operand& operand, ptrdiff_t begin, ptrdiff_t n, Visit visit) {
   const int last = plan.ndim - 1;
-  const ptrdiff_t stride = operand.strides[last];
   ptrdiff_t index[kMaxDims];
   char* row = operand.data;  // where the current row of the last dimension starts
   ptrdiff_t rest = begin;
@@ -105,11 +105,17 @@ void walk(const Plan& plan, const Operand& operand, ptrdiff_t begin, ptrdiff_t n
   for (ptrdiff_t done = 0; done < n; at = 0) {
     const ptrdiff_t left = plan.shape[last] - at;
     const ptrdiff_t count = left < n - done ? left : n - done;
-    visit(row + at * stride, stride, done, count);
-    done += count;
-    for (int d = last - 1; d >= 0; --d) {  // the next row
-      row += operand.strides[d];
-      if (++index[d] < plan.shape[d]) break;
+    ptrdiff_t rows = 1;
+    if (last > 0 && count == plan.shape[last]) {
+      const ptrdiff_t below = plan.shape[last - 1] - index[last - 1], whole = (n - done) / count;
+      rows = below < whole ? below : whole;
+    }
+    visit(row + at * operand.strides[last], done, count, rows);
+    done += count * rows;
+    for (int d = last - 1; d >= 0; --d, rows = 1) {  // the next row
+      row += rows * operand.strides[d];
+      index[d] += rows;
+      if (index[d] < plan.shape[d]) break;
       row -= index[d] * operand.strides[d];
       index[d] = 0;
     }
@@ -126,32 +132,87 @@ char* address(const Plan& plan, const Operand& operand, ptrdiff_t begin) {
   return at + begin * operand.strides[0];
 }
 
+// So many rows of `count` times one element each, `stride` bytes from one to the next. Writes up to a line more.
+template <class T>
+void spread(LoadFn load, const char* from, ptrdiff_t stride, T* to, ptrdiff_t count, ptrdiff_t rows) {
+  alignas(kLine) T elements[64];
+  for (ptrdiff_t r = 0; r < rows; ++r, to += count) {
+    if (r % 64 == 0) load(from + r * stride, stride, elements, rows - r < 64 ? rows - r : 64);
+    const Vec<T> all = Vec<T>::all(elements[r % 64]);
+    for (ptrdiff_t i = 0; i < count; i += Vec<T>::N) all.store(to + i);
+  }
+}
+
+// Elements [begin, begin + n) of an input, into a register that has room for a line more.
+void gather(const Plan& plan, const Operand& input, ptrdiff_t begin, ptrdiff_t n, void* to) {
+  const LoadFn load = load_function(input.dtype, plan.compute);
+  const ptrdiff_t stride = input.strides[plan.ndim - 1], outer = plan.ndim > 1 ? input.strides[plan.ndim - 2] : 0;
+  walk(plan, input, begin, n, [&](const char* from, ptrdiff_t done, ptrdiff_t count, ptrdiff_t rows) {
+    char* at = static_cast<char*>(to) + done * plan.size;
+    if (stride == 0 && rows > 1 && plan.size <= 8) {
+      if (plan.size == 4) spread(load, from, outer, reinterpret_cast<float*>(at), count, rows);
+      else spread(load, from, outer, reinterpret_cast<double*>(at), count, rows);
+      return;
+    }
+    for (ptrdiff_t r = 0; r < rows; ++r) load(from + r * outer, stride, at + r * count * plan.size, count);
+  });
+}
+
 // How an input reaches its register, and where its elements are.
 enum class Source : uint8_t {
   Place,   // contiguous, of the compute type: read where it is
   Row,     // the same within a row only
   Gather,  // loaded into the arena block by block
-  Fixed,   // a single element, loaded once
+  Cycle,   // a short row, the same everywhere: loaded once, over and over
+  Fixed,   // a single element
+  Column,  // a single element of each row, of the compute type
   Tile,    // loaded by run_tiles
 };
 
 // The registers of one thread. Rows at least kRowBlocks long are never joined: then a block is part of one row.
 struct Frame {
+  uint32_t singles;  // registers that hold one element, for steps that take one
   Source sources[kMaxRegisters];
   void* registers[kMaxRegisters];
   ptrdiff_t block;   // elements a register holds
   bool by_rows;
   bool direct;       // the last instruction writes to out itself
+  bool many_rows;    // one instruction reads and writes rows where they lie: run_block takes several
   bool out_by_row;
   char* rows[kMaxOperands];  // where the current row of each operand starts, with by_rows
-  alignas(kLine) char arena[kArenaBytes + kMaxRegisters * kLine];
+  alignas(kLine) char arena[kArenaBytes + 2 * kMaxRegisters * kLine];
 };
 
 Source source_of(const Plan& plan, const Operand& input, bool by_rows) {
   if (input.single) return Source::Fixed;
   if (input.native && input.contiguous) return Source::Place;
-  if (input.native && by_rows && input.strides[plan.ndim - 1] == plan.size) return Source::Row;
-  return Source::Gather;
+  if (by_rows) {
+    const ptrdiff_t stride = input.strides[plan.ndim - 1];
+    return !input.native ? Source::Gather : stride == plan.size ? Source::Row : stride == 0 ? Source::Column : Source::Gather;
+  }
+  for (int d = 0; d < plan.ndim - 1; ++d) {
+    if (input.strides[d] != 0) return Source::Gather;
+  }
+  return plan.ndim > 1 ? Source::Cycle : Source::Gather;
+}
+
+// Which of a step's operands are of the registers in `singles`: bit 0 is a.
+int singles_of(const Instr& step, int arity, uint32_t singles) {
+  const uint32_t a = singles >> step.a & 1, b = singles >> step.b & 1, c = singles >> step.c & 1;
+  return static_cast<int>((a | b << 1 | c << 2) & ((1u << arity) - 1));
+}
+
+// Those of the registers in `singles` that no step reads but ones that take single elements in their places.
+uint32_t readable_singles(const Plan& plan, uint32_t singles) {
+  const ProgramView& program = *plan.program;
+  for (int i = 0; i < program.n_instrs; ++i) {
+    const Instr& step = program.code[i];
+    const BlockOp& op = plan.ops[step.op];
+    const int held = singles_of(step, op.arity, singles);
+    if (held == 0 || (op.beside != nullptr && op.beside[held] != nullptr)) continue;
+    singles &= ~((held & 1u) << step.a | (held >> 1 & 1u) << step.b | (held >> 2 & 1u) << step.c);
+  }
+  return singles & ~(1u << program.result);
 }
 
 // Lays out the registers for blocks of at most `limit` elements and fills those that do not change.
@@ -163,83 +224,117 @@ void prepare(const Plan& plan, ptrdiff_t limit, Frame& frame) {
   for (int i = 0; i < program.n_instrs; ++i) {
     if (program.code[i].dst >= n_registers) n_registers = program.code[i].dst + 1;
   }
-  int slots = n_registers - program.n_inputs;  // registers that live in the arena
-  for (int i = 0; i < program.n_inputs; ++i) {
-    frame.sources[i] = source_of(plan, plan.operands[i], frame.by_rows);
-    slots += frame.sources[i] == Source::Fixed || frame.sources[i] == Source::Gather ? 1 : 0;
+  uint32_t singles = 0;
+  ptrdiff_t cycles = 0;
+  for (int i = 0; i < n_leaves; ++i) {
+    const Operand& input = plan.operands[i];
+    if (i < program.n_inputs) frame.sources[i] = source_of(plan, input, frame.by_rows);
+    if (i >= program.n_inputs || frame.sources[i] == Source::Column || frame.sources[i] == Source::Fixed) singles |= 1u << i;
+  }
+  frame.singles = singles = readable_singles(plan, singles);
+  uint32_t in_place = 0;  // registers that are read or written where the operands are
+  int slots = n_registers;
+  for (int i = 0; i < n_leaves; ++i) {
+    const bool single = (singles >> i & 1) != 0;
+    slots -= single ? 1 : 0;
+    if (i >= program.n_inputs) continue;
+    Source& source = frame.sources[i];
+    if (!single && source == Source::Column) source = Source::Gather;
+    cycles += source == Source::Cycle ? 1 : 0;
+    if (source != Source::Place && source != Source::Row && source != Source::Column) continue;
+    in_place |= 1u << i;
+    slots -= single ? 0 : 1;
   }
 
   // An earlier instruction than the last may not write to out, as out may be an input still to be read.
   const bool computed = program.n_instrs > 0 && program.code[program.n_instrs - 1].dst == program.result;
   frame.out_by_row = out.native && !out.contiguous && frame.by_rows && out.strides[plan.ndim - 1] == plan.size;
   frame.direct = computed && ((out.native && out.contiguous) || frame.out_by_row);
+  const bool one_step = frame.direct && program.n_instrs == 1;
+  if (one_step) {
+    in_place |= 1u << program.result;
+    --slots;
+  }
+  frame.many_rows = frame.by_rows && one_step && slots == 0;
 
   frame.block = limit;
-  if (slots == 0) return;
-  const ptrdiff_t fitting = kArenaBytes / (slots * plan.size) & -16;
-  if (frame.block > fitting) frame.block = fitting;
-  if (frame.block > kMaxBlock) frame.block = kMaxBlock;
-  const ptrdiff_t slot_bytes = (frame.block * plan.size + kLine - 1) & -kLine;
+  const ptrdiff_t row = cycles != 0 ? plan.shape[plan.ndim - 1] : 0;
+  if (slots != 0) {
+    const ptrdiff_t fitting = (kArenaBytes - cycles * row * plan.size) / (slots * plan.size) & -16;
+    if (frame.block > fitting) frame.block = fitting;
+    if (frame.block > kMaxBlock) frame.block = kMaxBlock;
+  }
   char* slot = frame.arena;
   for (int i = 0; i < n_registers; ++i) {
-    if (i < program.n_inputs && frame.sources[i] != Source::Fixed && frame.sources[i] != Source::Gather) continue;
+    if ((in_place >> i & 1) != 0) continue;
     frame.registers[i] = slot;
-    slot += slot_bytes;
-    if (i < program.n_inputs && frame.sources[i] == Source::Fixed) {
-      load_function(plan.operands[i].dtype, plan.compute)(plan.operands[i].data, 0, frame.registers[i], frame.block);
-    } else if (i >= program.n_inputs && i < n_leaves) {
-      fill_constant(plan, i - program.n_inputs, frame.registers[i], frame.block);
-    }
+    const Source source = i < program.n_inputs ? frame.sources[i] : Source::Place;
+    const ptrdiff_t n = (singles >> i & 1) != 0 ? 1 : frame.block + (source == Source::Cycle ? row : 0);
+    if (source == Source::Fixed) load_function(plan.operands[i].dtype, plan.compute)(plan.operands[i].data, 0, slot, n);
+    else if (source == Source::Cycle) gather(plan, plan.operands[i], 0, n, frame.rows[i] = slot);
+    else if (i >= program.n_inputs && i < n_leaves) fill_constant(plan, i - program.n_inputs, slot, n);
+    slot += (n * plan.size + 2 * kLine - 1) & -kLine;
   }
 }
 
-// Moves to a row, which is the current one's next unless it is the first of all.
-void to_row(const Plan& plan, Frame& frame, ptrdiff_t row, bool first) {
+// Moves to a row, which is so many after the current one; 0 where there is none yet.
+void to_row(const Plan& plan, Frame& frame, ptrdiff_t row, ptrdiff_t after) {
   const int outer = plan.ndim - 2;
-  const bool next = !first && (outer == 0 || row % plan.shape[outer] != 0);
+  const bool near = after != 0 && (outer == 0 || row % plan.shape[outer] >= after);
   for (int k = 0; k < plan.n_operands; ++k) {
     const Operand& operand = plan.operands[k];
-    frame.rows[k] = next ? frame.rows[k] + operand.strides[outer] : address(plan, operand, row * plan.shape[outer + 1]);
+    frame.rows[k] = near ? frame.rows[k] + after * operand.strides[outer] : address(plan, operand, row * plan.shape[outer + 1]);
   }
 }
 
-// Computes elements [at, at + n). Where blocks are by rows, they are those from `column` on of the current row.
-void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t column, ptrdiff_t n) {
+// Computes elements [at, at + n). Where blocks are by rows, they are those from `column` on of the current row, and with
+// `rows` above 1, whole ones, of so many rows.
+void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t column, ptrdiff_t n, ptrdiff_t rows = 1) {
   const ProgramView& program = *plan.program;
   const int last = plan.ndim - 1;
   void** const registers = frame.registers;
   for (int i = 0; i < program.n_inputs; ++i) {
     const Operand& input = plan.operands[i];
-    if (frame.sources[i] == Source::Place) {
-      registers[i] = input.data + at * plan.size;
-    } else if (frame.sources[i] == Source::Row) {
-      registers[i] = frame.rows[i] + column * plan.size;
-    } else if (frame.sources[i] == Source::Gather) {
-      const LoadFn load = load_function(input.dtype, plan.compute);
-      if (input.contiguous) {
-        const ptrdiff_t item = item_size(input.dtype);
-        load(input.data + at * item, item, registers[i], n);
-      } else if (frame.by_rows) {
-        const ptrdiff_t stride = input.strides[last];
-        load(frame.rows[i] + column * stride, stride, registers[i], n);
-      } else {
-        char* to = static_cast<char*>(registers[i]);
-        walk(plan, input, at, n, [&](const char* from, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) {
-          load(from, stride, to + done * plan.size, count);
-        });
-      }
+    switch (frame.sources[i]) {
+      case Source::Place: registers[i] = input.data + at * plan.size; break;
+      case Source::Row: registers[i] = frame.rows[i] + column * plan.size; break;
+      case Source::Column: registers[i] = frame.rows[i]; break;
+      case Source::Cycle: registers[i] = frame.rows[i] + at % plan.shape[last] * plan.size; break;
+      case Source::Gather:
+        if (input.contiguous || frame.by_rows) {
+          const ptrdiff_t stride = input.contiguous ? item_size(input.dtype) : input.strides[last];
+          const char* from = input.contiguous ? input.data + at * stride : frame.rows[i] + column * stride;
+          load_function(input.dtype, plan.compute)(from, stride, registers[i], n);
+        } else {
+          gather(plan, input, at, n, registers[i]);
+        }
+        break;
+      case Source::Fixed:
+      case Source::Tile: break;
     }
   }
   const Operand& out = plan.operands[program.n_inputs];
+  const auto function = [&](const Instr& step) {
+    const BlockOp& op = plan.ops[step.op];
+    const int held = op.beside != nullptr ? singles_of(step, op.arity, frame.singles) : 0;
+    return held != 0 ? op.beside[held] : op.fn;
+  };
   const int plain = program.n_instrs - (frame.direct ? 1 : 0);
   for (int i = 0; i < plain; ++i) {
     const Instr& step = program.code[i];
-    plan.ops[step.op].fn(registers[step.a], registers[step.b], registers[step.c], registers[step.dst], n);
+    function(step)(registers[step.a], registers[step.b], registers[step.c], registers[step.dst], n);
   }
   if (frame.direct) {
     const Instr& step = program.code[plain];
-    void* to = frame.out_by_row ? frame.rows[program.n_inputs] + column * plan.size : out.data + at * plan.size;
-    plan.ops[step.op].fn(registers[step.a], registers[step.b], registers[step.c], to, n);
+    const BlockFn fn = function(step);
+    char* at_registers[] = {static_cast<char*>(registers[step.a]), static_cast<char*>(registers[step.b]),
+                            static_cast<char*>(registers[step.c])};
+    char* to = frame.out_by_row ? frame.rows[program.n_inputs] + column * plan.size : out.data + at * plan.size;
+    const auto stride = [&](int k) { return rows > 1 && k < program.n_inputs ? plan.operands[k].strides[last - 1] : 0; };
+    const ptrdiff_t a = stride(step.a), b = stride(step.b), c = stride(step.c), next = rows > 1 ? out.strides[last - 1] : 0;
+    for (ptrdiff_t r = 0; r < rows; ++r) {
+      fn(at_registers[0] + r * a, at_registers[1] + r * b, at_registers[2] + r * c, to + r * next, n);
+    }
     return;
   }
   const StoreFn store = store_function(plan.compute, out.dtype);
@@ -248,8 +343,10 @@ void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t column, p
     const ptrdiff_t item = item_size(out.dtype);
     store(from, out.data + at * item, item, n);
   } else {
-    walk(plan, out, at, n,
-         [&](char* to, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) { store(from + done * plan.size, to, stride, count); });
+    const ptrdiff_t stride = out.strides[last], outer = last > 0 ? out.strides[last - 1] : 0;
+    walk(plan, out, at, n, [&](char* to, ptrdiff_t done, ptrdiff_t count, ptrdiff_t rows) {
+      for (ptrdiff_t r = 0; r < rows; ++r) store(from + (done + r * count) * plan.size, to + r * outer, stride, count);
+    });
   }
 }
 
@@ -263,16 +360,21 @@ void run_range(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
     number = begin / row;
     column = begin % row;
     length = row;
-    to_row(plan, frame, number, true);
+    to_row(plan, frame, number, 0);
   }
-  for (ptrdiff_t at = begin; at < end;) {
+  for (ptrdiff_t at = begin, rows; at < end;) {
     ptrdiff_t n = end - at < frame.block ? end - at : frame.block;
     if (length - column < n) n = length - column;
-    run_block(plan, frame, at, column, n);
-    at += n;
+    rows = 1;
+    if (frame.many_rows && n == row) {
+      const ptrdiff_t height = plan.shape[plan.ndim - 2], below = height - number % height, whole = (end - at) / row;
+      rows = below < whole ? below : whole;
+    }
+    run_block(plan, frame, at, column, n, rows);
+    at += n * rows;
     column += n;
     if (column < length || at == end) continue;
-    to_row(plan, frame, ++number, false);
+    to_row(plan, frame, number += rows, rows);
     column = 0;
   }
 }
@@ -349,7 +451,7 @@ void run_tiles(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
       }
       for (ptrdiff_t r = 0; r < rows; ++r) {
         for (int t = 0; t < n_tiled; ++t) frame.registers[tiled[t]] = tiles[t] + r * kTileColumns * plan.size;
-        to_row(plan, frame, first_row + r, r == 0);
+        to_row(plan, frame, first_row + r, r == 0 ? 0 : 1);
         run_block(plan, frame, (first_row + r) * row + column, column, columns);
       }
     }
@@ -503,11 +605,21 @@ bool run_bools(const Narrow& call, ptrdiff_t begin, ptrdiff_t end) {
   };
   switch (call.op) {
     case op_logical_not: return each([](bool x, bool) { return !x; });
+    case op_sign: return each([](bool x, bool) { return x; });
+    case op_lt: return each([](bool x, bool y) { return !x & y; });
+    case op_le: return each([](bool x, bool y) { return !x | y; });
+    case op_gt: return each([](bool x, bool y) { return x & !y; });
+    case op_ge: return each([](bool x, bool y) { return x | !y; });
     case op_logical_and:
     case op_bitwise_and:
+    case op_minimum:
+    case op_fmin:
     case op_mul: return each([](bool x, bool y) { return x & y; });
     case op_logical_or:
     case op_bitwise_or:
+    case op_maximum:
+    case op_fmax:
+    case op_heaviside:  // 1 of a true, else the value
     case op_add: return each([](bool x, bool y) { return x | y; });
     case op_logical_xor:
     case op_bitwise_xor:

@@ -8,6 +8,8 @@ namespace rushlight::RUSHLIGHT_ISA {
 struct BlockOp {
   BlockFn fn = nullptr;  // null: the op is not defined for this compute type
   int cost = 0;          // of an element, in units of an addition
+  int arity = 0;
+  const BlockFn* beside = nullptr;  // by which operands are one element (bit 0: a); null, and null in it: none
 };
 const BlockOp* float_ops();   // pointwise_float.cpp; indexed by op number
 const BlockOp* double_ops();  // pointwise_double.cpp

@@ -115,7 +115,7 @@ void run_block(const void* a_, [[maybe_unused]] const void* b_, [[maybe_unused]]
 
 template <class T, class Op>
 constexpr BlockOp block_op() {
-  if constexpr (requires(T x) { Op::apply(x, x, x); }) return {run_block<T, Op>, Op::cost};
+  if constexpr (requires(T x) { Op::apply(x, x, x); }) return {run_block<T, Op>, Op::cost, Op::arity};
   else return {};
 }
 template <class T>

@@ -22,12 +22,17 @@ FUNCTION W sum_or_first(W first, W sign, W second) {
   return sum == sum ? sum : first;
 }
 
+// The Bernoulli number B(2k) over (2k)!, k = 1 to 9.
+FUNCTION W bernoulli_part(int k) {
+  const W parts[] = {8.3333333333333333e-2,  -1.3888888888888889e-3,  3.3068783068783069e-5,
+                     -8.2671957671957672e-7, 2.0876756987868099e-8,   -5.2841901386874932e-10,
+                     1.3382536530684679e-11, -3.3896802963225829e-13, 8.5860620562778446e-15};
+  return parts[k - 1];
+}
+
 // zeta(s, q) + sign * zeta(s, other), both above 0, by Euler and Maclaurin: ten terms, the integral and its corrections. Term by term,
 // for the first terms may cancel.
 CLEAR_OF_CALLERS FUNCTION W hurwitz(W s, W q, W sign, W other) {
-  const W bernoulli[] = {8.3333333333333333e-2,  -1.3888888888888889e-3,  3.3068783068783069e-5,
-                         -8.2671957671957672e-7, 2.0876756987868099e-8,   -5.2841901386874932e-10,
-                         1.3382536530684679e-11, -3.3896802963225829e-13, 8.5860620562778446e-15};  // B(2k) / (2k)!
   W total = 0;
   for (int k = 0; k < 10; ++k) {
     total += sum_or_first(power_under(q + k, s), sign, sign != 0 ? power_under(other + k, s) : 0);
@@ -41,7 +46,7 @@ CLEAR_OF_CALLERS FUNCTION W hurwitz(W s, W q, W sign, W other) {
   total += sum_or_first(rest[0], sign, rest[1]);
   W factor = s;
   for (int k = 1; k < 10; ++k) {
-    const W correction = bernoulli[k - 1] * factor * sum_or_first(power[0], sign, power[1]);
+    const W correction = bernoulli_part(k) * factor * sum_or_first(power[0], sign, power[1]);
     // An infinite correction is left out: its power is nothing beside the first terms.
     if (fabs(correction) < (W)INFINITE) total += correction;
     factor *= (s + 2 * k - 1) * (s + 2 * k);

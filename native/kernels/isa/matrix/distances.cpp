@@ -1,6 +1,7 @@
 // Distances of points, their gradients, and sums of differences that are squared near 0 and absolute beyond.
 #include "kernels/isa/dense_impl.h"
 #include "kernels/isa/math_float.h"
+#include "kernels/isa/matrix/tile.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
@@ -31,42 +32,37 @@ struct SumOfSquares : Sum {
   static RUSHLIGHT_INLINE Vec<T> with(Vec<T> d, Vec<T> sum) {
     return fma(d, d, sum);
   }
-  template <class T>
-  static RUSHLIGHT_INLINE T with(T d, T sum) {
-    return d * d + sum;
-  }
 };
 struct Largest {
   template <class T>
   static RUSHLIGHT_INLINE Vec<T> with(Vec<T> d, Vec<T> most) {
     return maximum(absolute(d), most);
   }
-  template <class T>
-  static RUSHLIGHT_INLINE T with(T d, T most) {
-    const T size = absolute(d);
-    return (size > most) | (size != size) ? size : most;
-  }
-  template <class T>
-  static RUSHLIGHT_INLINE Vec<T> both(Vec<T> a, Vec<T> b) {
+  template <class V>
+  static RUSHLIGHT_INLINE V both(V a, V b) {
     return maximum(a, b);
   }
 };
 
-// The differences of two rows, put together in registers.
-template <class Sum, class T>
-T over_differences(const T* a, const T* b, ptrdiff_t n) {
+// The differences of a row and of each of R others, put together in registers.
+template <class Sum, int R, class T>
+RUSHLIGHT_INLINE void over_differences(const T* a, const T* b, ptrdiff_t n, T* out) {
   using V = Vec<T>;
-  V sums[4] = {V::all(0), V::all(0), V::all(0), V::all(0)};
+  V sums[R];
+  for (int r = 0; r < R; r++) sums[r] = V::all(0);
   ptrdiff_t i = 0;
-  for (; i + 4 * V::N <= n; i += 4 * V::N)
-    for (int k = 0; k < 4; k++) sums[k] = Sum::with(V::load(a + i + k * V::N) - V::load(b + i + k * V::N), sums[k]);
-  for (; i + V::N <= n; i += V::N) sums[0] = Sum::with(V::load(a + i) - V::load(b + i), sums[0]);
-  T lanes[V::N];
-  Sum::both(Sum::both(sums[0], sums[1]), Sum::both(sums[2], sums[3])).store(lanes);
-  T sum = lanes[0];
-  for (int k = 1; k < V::N; k++) sum = std::is_same_v<Sum, Largest> ? Largest::with(lanes[k], sum) : sum + lanes[k];
-  for (; i < n; i++) sum = Sum::with(a[i] - b[i], sum);
-  return sum;
+  for (; i + V::N <= n; i += V::N) {
+    const V x = V::load(a + i);
+    for (int r = 0; r < R; r++) sums[r] = Sum::with(x - V::load(b + r * n + i), sums[r]);
+  }
+  for (int r = 0; i < n && r < R; r++) sums[r] = Sum::with(load_some(a + i, n - i) - load_some(b + r * n + i, n - i), sums[r]);
+  for (int r = 0; r < R; r++) out[r] = horizontal(sums[r], [](auto x, auto y) { return Sum::both(x, y); });
+}
+template <class Sum, class T>
+void distances_of(const T* a, const T* b, ptrdiff_t rows, ptrdiff_t n, T* out) {
+  ptrdiff_t r = 0;
+  for (; r + 4 <= rows; r += 4) over_differences<Sum, 4>(a, b + r * n, n, out + r);
+  for (; r < rows; r++) over_differences<Sum, 1>(a, b + r * n, n, out + r);
 }
 
 constexpr ptrdiff_t kBlock = 64;
@@ -83,24 +79,30 @@ T sum_of_powers(const T* a, const T* b, ptrdiff_t n, T p) {
 }
 
 template <class T>
-T distance_of(Norm norm, double p, const T* a, const T* b, ptrdiff_t n) {
+void distances_of(Norm norm, double p, const T* a, const T* b, ptrdiff_t rows, ptrdiff_t n, T* out) {
   switch (norm) {
-    case Norm::Count: {
-      ptrdiff_t count = 0;
-      for (ptrdiff_t i = 0; i < n; i++) count += a[i] - b[i] != 0;
-      return static_cast<T>(count);
-    }
-    case Norm::Sum: return over_differences<SumOfSizes>(a, b, n);
-    case Norm::Root: return square_root(over_differences<SumOfSquares>(a, b, n));
-    case Norm::Most: return over_differences<Largest>(a, b, n);
-    default: return math::pow(sum_of_powers(a, b, n, static_cast<T>(p)), static_cast<T>(1 / p));
+    case Norm::Count:
+      for (ptrdiff_t r = 0; r < rows; r++) {
+        ptrdiff_t count = 0;
+        for (ptrdiff_t i = 0; i < n; i++) count += a[i] - b[r * n + i] != 0;
+        out[r] = static_cast<T>(count);
+      }
+      return;
+    case Norm::Sum: return distances_of<SumOfSizes>(a, b, rows, n, out);
+    case Norm::Root:
+      distances_of<SumOfSquares>(a, b, rows, n, out);
+      for (ptrdiff_t r = 0; r < rows; r++) out[r] = square_root(out[r]);
+      return;
+    case Norm::Most: return distances_of<Largest>(a, b, rows, n, out);
+    default:
+      for (ptrdiff_t r = 0; r < rows; r++)
+        out[r] = math::pow(sum_of_powers(a, b + r * n, n, static_cast<T>(p)), static_cast<T>(1 / p));
   }
 }
 
 void distances(DType dtype, Norm norm, double p, const void* a, const void* b, ptrdiff_t rows, ptrdiff_t n, void* out) {
   float_or_double(dtype, [&]<class T>() {
-    for (ptrdiff_t r = 0; r < rows; r++)
-      static_cast<T*>(out)[r] = distance_of(norm, p, static_cast<const T*>(a), static_cast<const T*>(b) + r * n, n);
+    distances_of(norm, p, static_cast<const T*>(a), static_cast<const T*>(b), rows, n, static_cast<T*>(out));
   });
 }
 

@@ -279,11 +279,12 @@ void load(const Lines<T>& lines, ptrdiff_t n, T* x) {
       }
     }
   } else if (pairs && lines.step == 2 * kItem) {
-    for (; k + N / 2 <= n; k += N / 2) {
+    for (; k < n; k += N / 2) {
       Vec<T> square[N];
-      for (int i = 0; i < N; i++) square[i] = Vec<T>::load(element(lines, i, k));
+      const ptrdiff_t left = 2 * (n - k);  // the last square may have fewer columns
+      for (int i = 0; i < N; i++) square[i] = load_some(element(lines, i, k), left);
       transpose_square(square);
-      for (int i = 0; i < N; i++) square[i].store(x + k * kRow<T> + i * N);
+      for (int i = 0; i < N && i < left; i++) square[i].store(x + k * kRow<T> + i * N);
     }
   }
 #endif
@@ -327,18 +328,19 @@ void store(const Lines<T>& lines, ptrdiff_t n, const T* x, const uint32_t* order
       }
     }
   } else if (pairs && lines.step == 2 * kItem) {
-    for (; k + N / 2 <= n; k += N / 2) {
+    for (; k < n; k += N / 2) {
       Vec<T> square[N];
       for (int i = 0; i < N / 2; i++) {
-        const Number<T> value = row(x, order[k + i]);
+        const Number<T> value = row(x, order[k + i < n ? k + i : k]);
         square[2 * i] = value.re * scale;
         square[2 * i + 1] = value.im * scale;
       }
       transpose_square(square);
-      if (lines.count == N) {
+      const ptrdiff_t left = 2 * (n - k);
+      if (lines.count == N && left >= N) {
         for (int i = 0; i < N; i++) square[i].store(element(lines, i, k));
       } else {
-        for (ptrdiff_t i = 0; i < lines.count; i++) square[i].store(element(lines, i, k));
+        for (int i = 0; i < N && i < lines.count; i++) store_some(square[i], element(lines, i, k), left);
       }
     }
   }

@@ -438,7 +438,6 @@ _HEAVISIDE = "heaviside is not yet implemented for tensors with different dtypes
 heaviside = pointwise(
     "heaviside(input: Tensor, values: Tensor)",
     reference=lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype),
-    reference_for="bool",
     partials={"input": no_derivative("heaviside"), "values": no_derivative("heaviside")},
     refuses={"complex": (RuntimeError, "heaviside is not yet implemented for complex tensors.")},
     one_type=_HEAVISIDE,

@@ -228,7 +228,7 @@ def float_power(input: Tensor, exponent: Any) -> Tensor:
         if not isinstance(value, Tensor):
             return value
         wide = value.dtype.is_complex or isinstance(input, complex)
-        return to(value, complex128 if wide else float64)
+        return to(value, complex128) if wide else value.double()
 
     if not isinstance(exponent, Tensor) and not isinstance(exponent, complex):
         exponent = float(exponent)

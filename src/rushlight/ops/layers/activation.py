@@ -146,8 +146,8 @@ _hardtanh_backward = _backward_op(
 )
 _shrink_backward = _backward_op(
     "_shrink_backward(grad: Tensor, input: Tensor, lambd: Number)",
-    lambda grad, input, lambd: where((input >= -lambd) & (input <= lambd), 0, grad),
-    lambda input, lambd: ~((input >= -lambd) & (input <= lambd)),
+    lambda grad, input, lambd: where(abs(input) <= lambd, 0, grad),
+    lambda input, lambd: ~(abs(input) <= lambd),
 )
 
 
@@ -517,9 +517,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 _softshrink = pointwise(
     "_softshrink(input: Tensor, lambd: Number = 0.5)",
-    forward=lambda input, lambd: where(
-        input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)
-    ),
+    kernel="softshrink",
     reference=lambda a, lambd: np.where(
         a > lambd, a - lambd, np.where(a < -lambd, a + lambd, a * 0)
     ).astype(a.dtype),
@@ -546,7 +544,6 @@ hardshrink = _activation(
     "hardshrink(input: Tensor, lambd: Number = 0.5)",
     torch=True,
     method=True,
-    forward=lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
     reference=lambda a, lambd: np.where((a >= -lambd) & (a <= lambd), 0, a).astype(a.dtype),
     numbers_round=True,
     partials={"input": lambda g, input, lambd: _shrunk(g, input, lambd)},

@@ -27,7 +27,7 @@ from ..table.arrays import (
     scalar_name,
     widened,
 )
-from ..table.kinds import composite, general
+from ..table.kinds import composite, general, pointwise
 from ..table.outputs import written
 from ..table.reference import alias, wide
 from ..table.signature import Ints, Tensor, dtype
@@ -344,6 +344,21 @@ def norm(
     return result if out is None else written(out, result, "linalg_vector_norm")
 
 
+_renorm_factor = pointwise(
+    "_renorm_factor(sizes: Tensor, maxnorm: Number)",
+    forward=lambda sizes, maxnorm: where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1),
+    reference=lambda a, maxnorm: np.where(a > maxnorm, maxnorm / (a + 1e-7), 1).astype(a.dtype),
+    partials={
+        "sizes": lambda out, sizes, maxnorm: where(sizes > maxnorm, -out / (sizes + 1e-7), 0)
+    },
+    refuses={"complex": "gt_cpu"},
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(3, 1), 0.5)],
+    doc="What `renorm` multiplies slices of these sizes by.",
+)
+
+
 def _renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if isinstance(p, complex) or p <= 0:
         raise RuntimeError(
@@ -358,7 +373,8 @@ def _renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
             f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
         )
     sizes = wide(vector_norm(input, p, _other_dims(input.ndim, dim), True))
-    return (wide(input) * where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1)).to(input.dtype)
+    factor = _renorm_factor(sizes, maxnorm)
+    return (wide(input) * factor).to(input.dtype) if input.dtype.itemsize == 2 else input * factor
 
 
 def _other_dims(ndim: int, dim: int) -> tuple[int, ...]:
@@ -372,7 +388,7 @@ def _renorm_vjp(g: Tensor, input: Tensor, p: float, dim: int, maxnorm: float) ->
         input, g = input.float(), g.float()
     sizes = vector_norm(input, p, others, True)
     over = sizes > maxnorm
-    factor = (maxnorm / (sizes + 1e-7)).masked_fill(~over, 1.0)
+    factor = _renorm_factor(sizes, maxnorm)
     along = g * input.conj() if input.dtype.is_complex else g * input
     along = (along.real if along.dtype.is_complex else along).sum(others, keepdim=True)
     slope = (-maxnorm / (sizes + 1e-7) ** 2).masked_fill(~over, 0.0)
