@@ -205,6 +205,7 @@ def _adaptive_of(n: int) -> Any:
         name=avg_name,
         autocast="float32 here" if n == 3 else "",
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
+        remembers=True,
     )
     def avg(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
         ones = output_size in (1, (1,) * n, [1] * n)
@@ -217,26 +218,28 @@ def _adaptive_of(n: int) -> Any:
             return mean
         wanted = _target_size(avg_name, input, output_size, n, "")
         refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._form, "biuc")
-        return average(input, wanted)
+        return _core.remember(average, input, wanted)
 
     @composite(
         where="nn",
         name=max_name,
         autocast="float32 here" if n == 3 else "",
         doc=f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
+        remembers=True,
     )
     def maximum(
         input: Tensor, output_size: int | Sequence[int | None], return_indices: Flag = False
     ) -> Any:
         wanted = _target_size(max_name, input, output_size, n, ":")
         refuse("adaptive_max_pool2d" if n < 3 else max_name, input._form, "biuc")
-        pair = largest(input, wanted)
+        pair = _core.remember(largest, input, wanted)
         return pair if return_indices else pair[0]
 
     @composite(
         where="nn",
         name=f"{max_name}_with_indices",
         doc="Largest elements and their places.",
+        remembers=True,
     )
     def with_indices(
         input: Tensor, output_size: int | Sequence[int | None], return_indices: Flag = True

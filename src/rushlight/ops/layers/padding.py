@@ -255,7 +255,7 @@ def _border(input: Tensor, pad: _Ints, mode: str) -> Tensor:
     taps = _border_taps(tuple(input.shape), pad, mode)
     if mode != "circular":
         refuse(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{n}d", input._form, "b")
-    return _pads[mode, n](input, taps)
+    return _core.remember(_pads[mode, n], input, taps)
 
 
 @functools.lru_cache(maxsize=256)
@@ -266,7 +266,7 @@ def _border_taps(shape: _Ints, pad: _Ints, mode: str) -> tuple[Any, ...]:
     return tuple((d, tap(_PLACES[mode](shape[d], a, b)[None])) for d, a, b in widths)
 
 
-@composite(where="nn")
+@composite(where="nn", remembers=True)
 def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None = None) -> Tensor:
     """A border around the last dimensions: widths (last before, last after, the one before it,
     ...)."""
@@ -293,7 +293,9 @@ def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None 
                 )
         if isinstance(value, complex):
             raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
-        return constant_pad_nd(input, widths, 0 if value is None else float(value))
+        return _core.remember(
+            constant_pad_nd, input, widths, 0 if value is None else float(value)
+        )
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in _PLACES:
@@ -342,7 +344,7 @@ _pixel_unshuffle: Op = linear(
 )
 
 
-@composite(where="torch nn", method=False)
+@composite(where="torch nn", method=False, remembers=True)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
     r = upscale_factor
@@ -363,10 +365,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             "of upscale_factor, "
             f"but input.size(-3)={input.shape[-3]} is not divisible by {r * r}"
         )
-    return _pixel_shuffle(input, r)
+    return _core.remember(_pixel_shuffle, input, r)
 
 
-@composite(where="torch nn", method=False)
+@composite(where="torch nn", method=False, remembers=True)
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`."""
     r = downscale_factor
@@ -384,7 +386,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
                 f"but input.size({-2 if name == 'height' else -1})={size} is not divisible by {r}"
             )
-    return _pixel_unshuffle(input, r)
+    return _core.remember(_pixel_unshuffle, input, r)
 
 
 _channel_shuffle: Op = linear(
@@ -402,7 +404,7 @@ _channel_shuffle: Op = linear(
 )
 
 
-@composite(where="torch nn", method=False)
+@composite(where="torch nn", method=False, remembers=True)
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels dealt out from groups, one of each in turn."""
     if input.ndim < 3:
@@ -419,4 +421,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )
-    return _channel_shuffle(input, groups)
+    return _core.remember(_channel_shuffle, input, groups)

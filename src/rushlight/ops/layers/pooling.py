@@ -335,6 +335,7 @@ def _max_pool_of(n: int) -> None:
         method=False,
         name=f"{name}_with_indices",
         doc="The largest elements of windows and their places.",
+        remembers=True,
     )
     def with_indices(
         input: Tensor,
@@ -369,7 +370,7 @@ def _max_pool_of(n: int) -> None:
             ceil_mode,
         )
         refuse(kernel, input._form, "bc")
-        return op(input, *window, ceil_mode)
+        return _core.remember(op, input, *window, ceil_mode)
 
     @composite(
         where="nn torch",
@@ -377,6 +378,7 @@ def _max_pool_of(n: int) -> None:
         name=name,
         autocast="float32 here" if n == 3 else "",
         doc=f"The largest element of each window of {n} dimension(s).",
+        remembers=True,
     )
     def pool(
         input: Tensor,
