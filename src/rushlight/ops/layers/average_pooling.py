@@ -22,7 +22,6 @@ from ..table.signature import Ints, Tensor
 from .pooling import (
     checked_window,
     each_dim,
-    frozen,
     window_count,
     window_counts,
     window_slices,
@@ -187,16 +186,8 @@ def _avg_pool_of(n: int) -> Any:
             )
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        k, s, p, _ = checked_window(
-            name,
-            n,
-            input.shape,
-            frozen(kernel_size),
-            frozen(stride),
-            frozen(padding),
-            1,
-            ceil_mode,
-        )
+        how = kernel_size, stride, padding, 1, ceil_mode
+        k, s, p, _ = checked_window(name, n, input.shape, *how)
         if n < 3:
             _refuse_types("avg_pool2d", input._form)
         else:

@@ -8,7 +8,6 @@ integers are defined on NumPy through windows.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -299,11 +298,6 @@ def _check_line(k: int, s: int, p: int, d: int) -> None:
         )
 
 
-def frozen(value: int | tuple[int, ...] | None) -> int | tuple[int, ...] | None:
-    return tuple(value) if isinstance(value, list) else value
-
-
-@functools.lru_cache(maxsize=1024)
 def checked_window(
     name: str,
     n: int,
@@ -314,9 +308,9 @@ def checked_window(
     dilation: Any,
     ceil_mode: bool,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]:
-    """The checked numbers of each dimension; a layer asks the same question at every step."""
+    """The checked numbers of each dimension."""
     k = each_dim(kernel_size, name, "kernel_size", n)
-    s = k if stride is None or stride == () else each_dim(stride, name, "stride", n)
+    s = k if stride in (None, (), []) else each_dim(stride, name, "stride", n)
     p = each_dim(padding, name, "padding", n)
     d = each_dim(dilation, name, "dilation", n)
     _check_input(name, shape, n)
@@ -359,16 +353,9 @@ def _max_pool_of(n: int) -> None:
         dilation: Any,
         ceil_mode: bool,
     ) -> Any:
-        window = checked_window(
-            asked if n == 1 else name,
-            n,
-            input.shape,
-            frozen(kernel_size),
-            frozen(stride),
-            frozen(padding),
-            frozen(dilation),
-            ceil_mode,
-        )
+        said = asked if n == 1 else name
+        how = kernel_size, stride, padding, dilation, ceil_mode
+        window = checked_window(said, n, input.shape, *how)
         refuse(kernel, input._form, "bc")
         return _core.remember(op, input, *window, ceil_mode)
 
