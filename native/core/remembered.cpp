@@ -32,7 +32,9 @@ bool CallKey::put(PyObject* value, int depth) {
   if (is_plain(value)) {
     Tensor* t = as_tensor(value);
     if (t->flags & kNotPlain) return false;
-    const auto shape = static_cast<uint64_t>(t->dtype) << 8 | static_cast<uint64_t>(t->ndim());
+    const bool wants_gradient = grad_enabled() && requires_grad(t);
+    const auto shape = static_cast<uint64_t>(wants_gradient) << 16 | static_cast<uint64_t>(t->dtype) << 8 |
+                       static_cast<uint64_t>(t->ndim());
     bool fits = put(tagged(kTensorTag, shape));
     for (int i = 0; fits && i < t->ndim(); i++) fits = put(static_cast<uint64_t>(t->size(i)));
     return fits;

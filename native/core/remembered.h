@@ -8,8 +8,8 @@
 
 namespace rushlight {
 
-// All that may decide it: of a tensor its type, kind of device and sizes, of other arguments their values. Empty where an argument
-// is none of those that can be told so.
+// All that may decide it: of a tensor its type and sizes, and whether a gradient is wanted, of other arguments their values. Empty
+// where an argument is none of those that can be told so, as a tensor that is not a plain one of the CPU.
 struct CallKey {
   static constexpr size_t kMost = 64;
   uint64_t words[kMost];

@@ -99,46 +99,50 @@ void pooled_shape(const Py_ssize_t* shape, int ndim, int n, const Py_ssize_t (&o
   for (int i = 0; i < ndim; i++) to[i] = i < ndim - n ? shape[i] : out[3 - (ndim - i)];
 }
 
-// Maxima and their places: run(input, volumes [begin, end), out, indices) computes a part.
+// Maxima, and their places if these are asked for: run(input, volumes [begin, end), out, indices) computes a part.
 template <class F>
-Pair maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t volume, Py_ssize_t positions, Py_ssize_t grain,
-            const F& run) {
+Ref maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t volume, Py_ssize_t positions, Py_ssize_t grain,
+           bool both, const F& run) {
   Py_ssize_t shape[kMaxDims];
   pooled_shape(x.shape, x.ndim, n, sizes, shape);
   const DeviceType device = device_of(x);
   const DType wanted = x.dtype, type = device == DeviceType::Meta ? wanted : computed_in(wanted);
   const Py_ssize_t volumes = volumes_of(x.shape, x.ndim, n);
   const int ndim = x.ndim;
-  Ref out = new_ref(type, ndim, shape, device), indices = new_ref(DType::I64, ndim, shape, device);
-  if (!has_memory(out)) return tuple_of(out, indices);
+  Ref out = new_ref(type, ndim, shape, device), indices;
+  if (both) indices = new_ref(DType::I64, ndim, shape, device);
+  if (!has_memory(out)) return both ? tuple_of(out, indices) : std::move(out);
   Ref in = contiguous_as(x.tensor, type);
   const ptrdiff_t item = item_size(type);
   const char* from = data_of(in);
   char* to = data_of(out);
-  int64_t* places = data_of<int64_t>(indices);
+  int64_t* places = both ? data_of<int64_t>(indices) : nullptr;
   {
     Unlocked unlocked(volumes * volume * item > kReleaseGilBytes, in, out, indices);
     parallel(volumes, grain, [&](ptrdiff_t begin, ptrdiff_t end) {
-      run(type, from + begin * volume * item, end - begin, to + begin * positions * item, places + begin * positions);
+      run(type, from + begin * volume * item, end - begin, to + begin * positions * item,
+          both ? places + begin * positions : nullptr);
     });
   }
-  return tuple_of(rounded(std::move(out), wanted), indices);
+  out = rounded(std::move(out), wanted);
+  return both ? tuple_of(out, indices) : std::move(out);
 }
 
 // Of windows of one size.
-Pair maxima(const TensorInfo& x, int n, const PoolWindow& w) {
-  return maxima(x, n, {w.d.out, w.h.out, w.w.out}, w.volume(), w.positions(), grain(w),
+Ref maxima(const TensorInfo& x, int n, const PoolWindow& w, bool both) {
+  return maxima(x, n, {w.d.out, w.h.out, w.w.out}, w.volume(), w.positions(), grain(w), both,
                 [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
                   dense_kernels().max_pool(type, from, volumes, w, out, indices);
                 });
 }
 
-// (out, indices into the flat volume)
-Pair max_pool(const TensorInfo& x, Extent kernel, Any stride, IntOrInts padding, IntOrInts dilation, bool ceil_mode) {
+// (out, indices into the flat volume), or out alone.
+template <bool kBoth>
+std::conditional_t<kBoth, Pair, Ref> max_pool(const TensorInfo& x, Extent kernel, Any stride, IntOrInts padding, IntOrInts dilation, bool ceil_mode) {
   const int n = kernel.n;
   PoolWindow w;
   if (!poolable(x, n) || !read_window(x.shape, x.ndim, kernel, stride, padding, dilation, ceil_mode, w)) return {};
-  return maxima(x, n, w);
+  return maxima(x, n, w, kBoth);
 }
 
 // The gradient of the input.
@@ -345,8 +349,8 @@ Ref adaptive_avg_pool_backward(const TensorInfo& g, const OutputSizes& input_siz
   return means(g, shape, true, n, axes, 0);
 }
 
-// (out, indices into the flat volume)
-Pair adaptive_max_pool(const TensorInfo& x, const OutputSizes& output_size) {
+template <bool kBoth>
+std::conditional_t<kBoth, Pair, Ref> adaptive_max_pool(const TensorInfo& x, const OutputSizes& output_size) {
   const int n = output_size.n;
   const auto& sizes = output_size.sizes;
   if (!poolable(x, n) || no_elements(x.shape, x.ndim) || no_elements(sizes, 3)) return {};
@@ -359,25 +363,27 @@ Pair adaptive_max_pool(const TensorInfo& x, const OutputSizes& output_size) {
     even = even && size % sizes[i] == 0;
     *all[i] = {size, sizes[i], part, part, 0, 1};
   }
-  if (even) return maxima(x, n, w);
+  if (even) return maxima(x, n, w, kBoth);
   CutAxes axes;
   cut_by_number(in, n, sizes, axes);
   const CutVolume cuts = axes.volume(0);
-  return maxima(x, n, sizes, cuts.volume(), cuts.positions(), grain(static_cast<double>(cuts.volume()) * 2),
+  return maxima(x, n, sizes, cuts.volume(), cuts.positions(), grain(static_cast<double>(cuts.volume()) * 2), kBoth,
                 [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
                   dense_kernels().max_cuts(type, from, volumes, cuts, out, indices);
                 });
 }
 
 const KernelRows rows{
-    long_kernel<max_pool, "max_pool(x, kernel, stride, padding, dilation, ceil_mode)">(),
+    long_kernel<max_pool<false>, "max_pool_values(x, kernel, stride, padding, dilation, ceil_mode)">(),
+    long_kernel<max_pool<true>, "max_pool(x, kernel, stride, padding, dilation, ceil_mode)">(),
     long_kernel<max_pool_backward, "max_pool_backward(g, indices, x_shape, kernel): of the kernel, the number of dimensions">(),
     long_kernel<avg_pool, "avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)">(),
     long_kernel<avg_pool_backward,
                 "avg_pool_backward(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)">(),
     long_kernel<adaptive_avg_pool, "adaptive_avg_pool(x, output_size)">(),
     long_kernel<adaptive_avg_pool_backward, "adaptive_avg_pool_backward(g, input_size)">(),
-    long_kernel<adaptive_max_pool, "adaptive_max_pool(x, output_size)">(),
+    long_kernel<adaptive_max_pool<false>, "adaptive_max_pool_values(x, output_size)">(),
+    long_kernel<adaptive_max_pool<true>, "adaptive_max_pool(x, output_size)">(),
 };
 
 }  // namespace

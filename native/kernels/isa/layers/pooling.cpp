@@ -54,7 +54,7 @@ RUSHLIGHT_SHARED void max_pool_plain(const T* x, ptrdiff_t volumes, const PoolWi
                 }
             }
           *out++ = best;
-          *indices++ = where;
+          if (indices) *indices++ = where;
         }
 }
 
@@ -83,37 +83,47 @@ RUSHLIGHT_INLINE Vec<T> every_second(const T* p, std::integer_sequence<int, I...
   return {__builtin_shufflevector(a.v, b.v, (I < N / 2 ? 2 * I : 2 * I + 1)...)};
 }
 
-// A register of elements `stride` apart; kStride 0: any.
+// A register of elements `stride` apart; kStride 0: any, of which the first `count` are wanted.
 template <int kStride, class T>
-RUSHLIGHT_INLINE Vec<T> strided(const T* p, ptrdiff_t stride) {
+RUSHLIGHT_INLINE Vec<T> strided(const T* p, ptrdiff_t stride, ptrdiff_t count = Vec<T>::N) {
   constexpr int N = Vec<T>::N;
   if constexpr (kStride == 1) {
     return Vec<T>::load(p);
   } else if constexpr (kStride == 2) {
     return every_second(p, std::make_integer_sequence<int, N>{});
   } else {
-    T elements[N];
-    for (int i = 0; i < N; i++) elements[i] = p[i * stride];
+    T elements[N] = {};
+    for (ptrdiff_t i = 0; i < smaller(count, N); i++) elements[i] = p[i * stride];
     return Vec<T>::load(elements);
   }
 }
 
-// Folds a row into the best of `registers` registers of windows. `at`: the place of row[0].
+// Folds a row into the best of `count` windows. `at`: the place of row[0]. No `where`: places are not wanted.
 template <int kStride, class T>
-RUSHLIGHT_INLINE void fold_row(const T* row, ptrdiff_t at, ptrdiff_t registers, const PoolAxis& a, T* best,
+RUSHLIGHT_INLINE void fold_row(const T* row, ptrdiff_t at, ptrdiff_t count, const PoolAxis& a, T* best,
                                typename Places<T>::Index* where) {
   using V = Vec<T>;
   using Raw = typename Places<T>::Raw;
   using Index = typename Places<T>::Index;
+  for (ptrdiff_t r = 0; !where && r * V::N < count; r++) {
+    const T* const first = row + r * V::N * a.stride;
+    V b = V::load(best + r * V::N);
+    for (ptrdiff_t k = 0; k < a.kernel; k++) {
+      const V x = strided<kStride>(first + k * a.dilation, a.stride, count - r * V::N);
+      b.v = (x.v > b.v) | (x.v != x.v) ? x.v : b.v;
+    }
+    b.store(best + r * V::N);
+  }
+  if (!where) return;
   Raw steps;
   for (int i = 0; i < V::N; i++) steps[i] = static_cast<Index>(i * a.stride + at);
-  for (ptrdiff_t r = 0; r < registers; r++) {
+  for (ptrdiff_t r = 0; r * V::N < count; r++) {
     const ptrdiff_t first = r * V::N * a.stride;
     V b = V::load(best + r * V::N);
     Raw places;
     std::memcpy(&places, where + r * V::N, kVecBytes);
     for (ptrdiff_t k = 0; k < a.kernel; k++) {
-      const V x = strided<kStride>(row + first + k * a.dilation, a.stride);
+      const V x = strided<kStride>(row + first + k * a.dilation, a.stride, count - r * V::N);
       const Raw here = steps + static_cast<Index>(first + k * a.dilation);
       const auto wins = (x.v > b.v) | (x.v != x.v);
       b.v = wins ? x.v : b.v;
@@ -129,39 +139,44 @@ template <class T>
 RUSHLIGHT_SHARED void max_pool_columns(const T* x, ptrdiff_t volumes, const PoolWindow& w, ptrdiff_t first, ptrdiff_t count,
                                        ptrdiff_t span, T* out, int64_t* indices) {
   using Index = typename Places<T>::Index;
-  constexpr int N = Vec<T>::N;
+  using V = Vec<T>;
+  constexpr int N = V::N;
   alignas(64) T stage[kStage], best[kColumns];
   alignas(64) Index where[kColumns], starts[kColumns];
   const ptrdiff_t registers = (count + N - 1) / N, left = first * w.w.stride - w.w.pad;
   const ptrdiff_t low = larger(0, -left), high = larger(low, smaller(span, w.w.in - left));  // of the stage: inside the row
-  const bool direct = low == 0 && high == span && count % N == 0;
+  // Whole registers may read what lies behind the windows, in the input, and write what lies behind them, which comes later.
+  const bool inside = low == 0 && left + (count - 1) * w.w.stride + (w.w.kernel - 1) * w.w.dilation < w.w.in;
+  const bool whole_rows = count == w.w.out;
+  const T *const end = x + volumes * w.volume(), *const out_end = out + volumes * w.positions();
   for (ptrdiff_t i = 0; i < span; i++) stage[i] = -T(__builtin_inff());
   for (ptrdiff_t i = 0; i < count; i++) starts[i] = static_cast<Index>(under(w.w, first + i).from);
   for (ptrdiff_t i = count; i < registers * N; i++) starts[i] = 0;
-  for (ptrdiff_t v = 0; v < volumes; v++, x += w.volume(), out += w.positions(), indices += w.positions())
+  for (ptrdiff_t v = 0; v < volumes; v++, x += w.volume(), out += w.positions(), indices += indices ? w.positions() : 0)
     for (ptrdiff_t od = 0; od < w.d.out; od++)
       for (ptrdiff_t oh = 0; oh < w.h.out; oh++) {
         const Range d = under(w.d, od), h = under(w.h, oh);
         const Index origin = static_cast<Index>((d.from * w.h.in + h.from) * w.w.in);
-        for (ptrdiff_t i = 0; i < registers * N; i++) {
-          best[i] = -T(__builtin_inff());
-          where[i] = origin + starts[i];
-        }
+        for (ptrdiff_t i = 0; i < registers * N; i++) best[i] = -T(__builtin_inff());
+        for (ptrdiff_t i = 0; indices && i < registers * N; i++) where[i] = origin + starts[i];
         for (ptrdiff_t id = d.from; id < d.to; id += w.d.dilation)
           for (ptrdiff_t ih = h.from; ih < h.to; ih += w.h.dilation) {
             const ptrdiff_t at = (id * w.h.in + ih) * w.w.in + left;
             const T* row = x + at;
-            if (!direct) {
+            if (!inside || end - row < span) {
               std::memcpy(stage + low, x + at + low, static_cast<size_t>(high - low) * sizeof(T));
               row = stage;
             }
-            if (w.w.stride == 1) fold_row<1>(row, at, registers, w.w, best, where);
-            else if (w.w.stride == 2) fold_row<2>(row, at, registers, w.w, best, where);
-            else fold_row<0>(row, at, registers, w.w, best, where);
+            Index* const places = indices ? where : nullptr;
+            if (w.w.stride == 1) fold_row<1>(row, at, count, w.w, best, places);
+            else if (w.w.stride == 2) fold_row<2>(row, at, count, w.w, best, places);
+            else fold_row<0>(row, at, count, w.w, best, places);
           }
         const ptrdiff_t to = (od * w.h.out + oh) * w.w.out + first;
-        std::memcpy(out + to, best, static_cast<size_t>(count) * sizeof(T));
-        for (ptrdiff_t i = 0; i < count; i++) indices[to + i] = where[i];
+        const ptrdiff_t written = whole_rows && out_end - (out + to) >= registers * N ? registers * N : count;
+        if (written == N) V::load(best).store(out + to);
+        else std::memcpy(out + to, best, static_cast<size_t>(written) * sizeof(T));
+        for (ptrdiff_t i = 0; indices && i < written; i++) indices[to + i] = where[i];
       }
 }
 #endif
@@ -209,7 +224,7 @@ void max_cuts_of(const T* x, ptrdiff_t volumes, const CutVolume& c, T* out, int6
                 }
             }
           *out++ = best;
-          *indices++ = where;
+          if (indices) *indices++ = where;
         }
 }
 void max_cuts(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out, int64_t* indices) {
@@ -287,6 +302,15 @@ RUSHLIGHT_INLINE void sum_windows(const T* row, const Cuts& w, const Block& b, T
       sums[o - b.first] = sum;
     }
   };
+  const auto several = [&]() {  // sums beside one another, which do not wait for one another
+    for (; o + 4 <= smaller(b.last, w.even_to); o += 4) {
+      const T* const from = row + w.from[o] - b.from;
+      T sums4[4] = {};
+      for (ptrdiff_t k = 0; k < w.kernel; k++)
+        for (int i = 0; i < 4; i++) sums4[i] += from[i * w.stride + k];
+      for (int i = 0; i < 4; i++) sums[o - b.first + i] = sums4[i];
+    }
+  };
   plain(smaller(b.last, w.even_from));
 #ifdef RUSHLIGHT_POOLS_BY_REGISTER
   using V = Vec<T>;
@@ -301,6 +325,7 @@ RUSHLIGHT_INLINE void sum_windows(const T* row, const Cuts& w, const Block& b, T
   if (w.stride == 1) by_register.template operator()<1>();
   else if (w.stride == 2) by_register.template operator()<2>();
 #endif
+  several();
   plain(b.last);
 }
 

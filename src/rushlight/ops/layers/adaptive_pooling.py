@@ -15,7 +15,7 @@ from ..table.arrays import Array, check_64_bits, listed, refuse, rounded, widene
 from ..table.kinds import composite, general, linear
 from ..table.reference import alias
 from ..table.signature import Flag, Tensor
-from .pooling import pool_scatter
+from .pooling import has_no_history, largest_alone, pool_scatter
 
 _Ints = tuple[int, ...]
 
@@ -196,6 +196,9 @@ def _target_size(name: str, input: Tensor, output_size: Any, n: int, colon: str)
 
 def _adaptive_of(n: int) -> Any:
     average, largest = _adaptive_avg_op(n), _adaptive_max_op(n)
+    alone = largest_alone(
+        f"adaptive_max_pool{n}d", _adaptive_max, _core.kernels.adaptive_max_pool_values
+    )
     avg_name, max_name = f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d"
     where = "nn torch" if n == 1 else "nn"
 
@@ -232,6 +235,8 @@ def _adaptive_of(n: int) -> Any:
     ) -> Any:
         wanted = _target_size(max_name, input, output_size, n, ":")
         refuse("adaptive_max_pool2d" if n < 3 else max_name, input._form, "biuc")
+        if not return_indices and has_no_history(input):
+            return _core.remember(alone, input, wanted)
         pair = _core.remember(largest, input, wanted)
         return pair if return_indices else pair[0]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index as as_int
 from typing import Any
 
@@ -20,7 +20,7 @@ from ... import _core
 from ..._base import determinism as _determinism
 from ..._core import Op
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
-from ..table.kinds import composite, general, linear
+from ..table.kinds import composite, constant, general, linear
 from ..table.signature import Flag, Ints, Tensor
 
 _kernels = _core.kernels
@@ -163,10 +163,12 @@ _pool_gather: Op = linear(
 )
 
 
+_WINDOW = "kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any"
+
+
 def _max_pool_op(n: int, node: str) -> Op:
     return general(
-        f"_max_pool{n}d(input: Tensor, kernel_size: Any, stride: Any, padding: Any, "
-        "dilation: Any, ceil_mode: Any)",
+        f"_max_pool{n}d(input: Tensor, {_WINDOW})",
         _max_pool,
         native=_kernels.max_pool,
         vjp={"input": lambda g, out1, input_shape: pool_scatter(g, out1, tuple(input_shape), n)},
@@ -191,6 +193,33 @@ _max_pools = {
         (3, "MaxPool3DWithIndicesBackward0"),
     )
 }
+
+
+def largest_alone(name: str, both: Callable[..., tuple[Array, ...]], native: Any) -> Op:
+    """The op of maximum pooling where nobody asks for the places, and no gradient."""
+    adaptive = name.startswith("adaptive")
+    return constant(
+        f"_{name}_values(input: Tensor, {'size: Any' if adaptive else _WINDOW})",
+        lambda *args: both(*args)[0],
+        native=native,
+        batch="folded",
+        method=False,
+        said=name,
+        keeps="" if adaptive and name != "adaptive_max_pool2d" else "format: input",
+        doc="The largest elements of windows.",
+    )
+
+
+_values = {n: largest_alone(f"max_pool{n}d", _max_pool, _kernels.max_pool_values) for n in (1, 2, 3)}
+
+
+def has_no_history(input: Tensor) -> bool:
+    """Whether it is a plain tensor of the CPU of which no gradient is wanted."""
+    return (
+        input._wrapped is None
+        and input.device.type == "cpu"
+        and not (input.requires_grad and _core.is_grad_enabled())
+    )
 
 
 def each_dim(value: Any, name: str, what: str, n: int) -> _Ints:
@@ -324,6 +353,14 @@ def _max_pool_of(n: int) -> None:
     kernel = name if n > 1 else "max_pool2d"
     where = "nn torch" if n == 1 else "nn"
 
+    def run(asked: str, both: bool, input: Tensor, *how: Any) -> Any:
+        window = checked_window(asked if n == 1 else name, n, input.shape, *how)
+        refuse(kernel, input._form, "bc")
+        if not both and has_no_history(input):
+            return _core.remember(_values[n], input, *window, how[-1])
+        pair = _core.remember(op, input, *window, how[-1])
+        return pair if both else pair[0]
+
     @composite(
         where=where,
         method=False,
@@ -340,24 +377,8 @@ def _max_pool_of(n: int) -> None:
         ceil_mode: bool = False,
         return_indices: Flag = True,
     ) -> Any:
-        return both(
-            f"{name}_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode
-        )
-
-    def both(
-        asked: str,
-        input: Tensor,
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        ceil_mode: bool,
-    ) -> Any:
-        said = asked if n == 1 else name
         how = kernel_size, stride, padding, dilation, ceil_mode
-        window = checked_window(said, n, input.shape, *how)
-        refuse(kernel, input._form, "bc")
-        return _core.remember(op, input, *window, ceil_mode)
+        return run(f"{name}_with_indices", True, input, *how)
 
     @composite(
         where="nn torch",
@@ -380,8 +401,8 @@ def _max_pool_of(n: int) -> None:
             # Where no indices are asked for, torch has a kernel of its own, for fewer types.
             refuse("max_pool1d_impl", input._form, "biuc")
         asked = f"{name}_with_indices" if return_indices else name
-        pair = both(asked, input, kernel_size, stride, padding, dilation, ceil_mode)
-        return pair if return_indices else pair[0]
+        how = kernel_size, stride, padding, dilation, ceil_mode
+        return run(asked, return_indices, input, *how)
 
 
 for _n in (1, 2, 3):

@@ -371,8 +371,8 @@ def composite(
     types, as in a statement, in a list where there are several results. native: a kernel that gets
     the arguments of a call as they are, before anything is checked; where it answers
     NotImplemented, the function is called. remembers: the function ends in `_core.remember(op,
-    ...)`, which depends on nothing but the types and sizes of tensors and the values of other
-    arguments; calls with the like make that call at once.
+    ...)`, which depends on nothing but the types and sizes of tensors, whether their gradients are
+    wanted, and the values of other arguments; calls with the like make that call at once.
     """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
