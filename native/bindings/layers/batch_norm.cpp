@@ -329,6 +329,7 @@ Triple group_norm(const TensorInfo& x, Py_ssize_t groups, const TensorOrNone& we
   char* to = data_of(out);
   double* means = data_of<double>(mean);
   double* rstds = data_of<double>(rstd);
+  const bool plain = !weights.tensor && !biases.tensor;
   {
     Unlocked unlocked(c.size() * item > kReleaseGilBytes, in, out, mean, rstd);
     parallel(c.n * groups, grain(few * c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
@@ -338,6 +339,10 @@ Triple group_norm(const TensorInfo& x, Py_ssize_t groups, const TensorOrNone& we
         dense_kernels().plane_moments(dtype, from + at, {1, n, n}, &m);
         means[i] = m.mean;
         rstds[i] = 1 / std::sqrt(m.squares / m.count + eps);
+        if (plain) {
+          dense_kernels().plane_affine(dtype, from + at, {1, n, n}, rstds[i], -m.mean * rstds[i], to + at);
+          continue;
+        }
         for (Py_ssize_t k = 0; k < few; k++) {
           const double scale = rstds[i] * weight.at(first + k, 1);
           dense_kernels().plane_affine(dtype, from + at + k * c.inner * item, {1, c.inner, c.inner}, scale,

@@ -169,8 +169,8 @@ Ref embedding_bag(const TensorInfo& weight, const RowNumbers& index, const RowNu
           for (Py_ssize_t i = b.begin(bag); i < b.end(bag); i++) {
             const Py_ssize_t k = numbers.at(i);
             if (k < 0 || k == padding) continue;
-            rows[n] = table + k * b.stride;
-            scales[n++] = f ? f[i] : T(1);
+            if (f) scales[n] = f[i];
+            rows[n++] = table + k * b.stride;
             if (n == kTogether) add();
           }
           add();
