@@ -367,7 +367,7 @@ _kept_and_scaled = pointwise(
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """The tensor with elements dropped, and which were kept. Unless `train` is False, it drops."""
     if train is False or not input.numel():
-        return input.clone(), ones_like(input, dtype=bool_)
+        return input.clone(), input.new_ones(input.shape, dtype=bool_)
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     check_float(input)
