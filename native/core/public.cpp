@@ -352,7 +352,8 @@ PyObject* make_public(PyObject*, PyObject* args) {
   PyObject *target, *native = Py_None;
   int method, number = 0, remembers = 0;
   Asks asks;
-  if (!PyArg_ParseTuple(args, "Op|iOp", &target, &method, &number, &native, &remembers) || !read_asks(number, &asks)) return nullptr;
+  if (!PyArg_ParseTuple(args, "Op|iOp", &target, &method, &number, &native, &remembers) || !read_asks(number, &asks))
+    return nullptr;
   return public_of(target, Py_TYPE(target) == OpType ? guarded<public_of_op> : guarded<after_gate<run_explained>>, method != 0,
                    asks, native == Py_None ? nullptr : native, remembers != 0);
 }

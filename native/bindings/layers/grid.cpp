@@ -10,15 +10,23 @@ namespace {
 constexpr Py_ssize_t kGrain = 1 << 13;
 constexpr Py_ssize_t kFewChannels = 8;
 
-Steps steps_of(const Sampling& s, Py_ssize_t places) {
-  return {s.channels * places, s.few ? 1 : s.channels, s.few ? places : 1};
-}
+Steps steps_of(const Sampling& s, Py_ssize_t places) { return {s.channels * places, s.few ? 1 : s.channels, s.few ? places : 1}; }
 
 bool read_sampling(const TensorInfo& x, const TensorInfo& grid, Py_ssize_t mode, Py_ssize_t beyond, bool corners, Sampling& s) {
   if (!x.is_float() || grid.dtype != x.dtype || (x.ndim != 4 && x.ndim != 5) || grid.ndim != x.ndim) return false;
   if (mode < 0 || mode > 2 || beyond < 0 || beyond > 2 || x.shape[0] != grid.shape[0]) return false;
-  s = {x.ndim - 2, x.shape[0], x.shape[1], 1, 1, {1, 1, 1}, corners, x.shape[1] < kFewChannels, static_cast<Sampled>(mode),
-       static_cast<Beyond>(beyond), {}, {}};
+  s = {x.ndim - 2,
+       x.shape[0],
+       x.shape[1],
+       1,
+       1,
+       {1, 1, 1},
+       corners,
+       x.shape[1] < kFewChannels,
+       static_cast<Sampled>(mode),
+       static_cast<Beyond>(beyond),
+       {},
+       {}};
   if (grid.shape[grid.ndim - 1] != s.n) return false;
   for (int d = 0; d < s.n; d++) {
     s.sizes[d] = x.shape[2 + d];

@@ -138,7 +138,8 @@ Ref maxima(const TensorInfo& x, int n, const PoolWindow& w, bool both) {
 
 // (out, indices into the flat volume), or out alone.
 template <bool kBoth>
-std::conditional_t<kBoth, Pair, Ref> max_pool(const TensorInfo& x, Extent kernel, Any stride, IntOrInts padding, IntOrInts dilation, bool ceil_mode) {
+std::conditional_t<kBoth, Pair, Ref> max_pool(const TensorInfo& x, Extent kernel, Any stride, IntOrInts padding, IntOrInts dilation,
+                                              bool ceil_mode) {
   const int n = kernel.n;
   PoolWindow w;
   if (!poolable(x, n) || !read_window(x.shape, x.ndim, kernel, stride, padding, dilation, ceil_mode, w)) return {};

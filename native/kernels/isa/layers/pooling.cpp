@@ -75,7 +75,8 @@ RUSHLIGHT_SHARED void max_pool_plain(const T* x, ptrdiff_t volumes, const PoolWi
           int64_t* const places = indices ? indices + o : nullptr;
           if (to - o < 2) max_windows<1, true>(x, w, d, h, o, out + o, places), o++;
           else if (to - o < 4) max_windows<2, true>(x, w, d, h, o, out + o, places), o += 2;
-          else if (start < 0 || start + 3 * w.w.stride + length > w.w.in) max_windows<4, true>(x, w, d, h, o, out + o, places), o += 4;
+          else if (start < 0 || start + 3 * w.w.stride + length > w.w.in)
+            max_windows<4, true>(x, w, d, h, o, out + o, places), o += 4;
           else max_windows<4, false>(x, w, d, h, o, out + o, places), o += 4;
         }
       }

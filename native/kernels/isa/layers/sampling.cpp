@@ -221,8 +221,7 @@ void grid_sample_of(const Sampling& s, const T* places, const T* images, ptrdiff
       const T* const channel = images + c.origin + ch * s.in.channel;
       for (ptrdiff_t p = 0; p < c.n; p += Vec<T>::N) {
         Vec<T> sum = Vec<T>::all(0);
-        for (int i = 0; i < c.many; i++)
-          sum = sum + picked(channel, c.at[i] + p, c.inside[i] + p) * Vec<T>::load(c.weight[i] + p);
+        for (int i = 0; i < c.many; i++) sum = sum + picked(channel, c.at[i] + p, c.inside[i] + p) * Vec<T>::load(c.weight[i] + p);
         sum.store(sums + p);
       }
       for (ptrdiff_t p = 0; p < c.n; p++) out[c.to[p] + ch * s.out.channel] = sums[p];
@@ -287,13 +286,14 @@ void grid_sample_backward_of(const Sampling& s, const T* grad, const T* places, 
   }
 }
 
-void grid_sample(DType dtype, const Sampling& s, const void* places, const void* images, ptrdiff_t first, ptrdiff_t last, void* out) {
+void grid_sample(DType dtype, const Sampling& s, const void* places, const void* images, ptrdiff_t first, ptrdiff_t last,
+                 void* out) {
   float_or_double(dtype, [&]<class T>() {
     grid_sample_of(s, static_cast<const T*>(places), static_cast<const T*>(images), first, last, static_cast<T*>(out));
   });
 }
-void grid_sample_backward(DType dtype, const Sampling& s, const void* grad, const void* places, const void* images,
-                          ptrdiff_t first, ptrdiff_t last, void* to_images, void* to_places) {
+void grid_sample_backward(DType dtype, const Sampling& s, const void* grad, const void* places, const void* images, ptrdiff_t first,
+                          ptrdiff_t last, void* to_images, void* to_places) {
   float_or_double(dtype, [&]<class T>() {
     grid_sample_backward_of(s, static_cast<const T*>(grad), static_cast<const T*>(places), static_cast<const T*>(images), first,
                             last, static_cast<T*>(to_images), static_cast<T*>(to_places));

@@ -21,7 +21,8 @@ template <class T>
 RUSHLIGHT_INLINE Vec<T> load_some(const T* p, ptrdiff_t n, T fill) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4)
-    return {reinterpret_cast<typename Vec<T>::Raw>(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), static_cast<__mmask16>((1u << n) - 1), p))};
+    return {reinterpret_cast<typename Vec<T>::Raw>(
+        _mm512_mask_loadu_ps(_mm512_set1_ps(fill), static_cast<__mmask16>((1u << n) - 1), p))};
 #endif
   T lanes[Vec<T>::N];
   for (int i = 0; i < Vec<T>::N; i++) lanes[i] = i < n ? p[i] : fill;

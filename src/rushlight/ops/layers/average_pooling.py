@@ -192,9 +192,7 @@ def _avg_pool_of(n: int) -> Any:
             _refuse_types("avg_pool2d", input._form)
         else:
             _refuse_types("avg_pool3d_out_frame", input._form, halves=True)
-        return _core.remember(
-            op, input, k, s, p, ceil_mode, count_include_pad, divisor_override
-        )
+        return _core.remember(op, input, k, s, p, ceil_mode, count_include_pad, divisor_override)
 
     enter = composite(
         where="nn torch" if n == 1 else "nn",

@@ -483,9 +483,7 @@ def run(
     _check_geometry(
         input.shape, weight.shape, bias_shape, stride, padding, dilation, groups, transposed=False
     )
-    result = _core.remember(
-        _convolution, input, weight, bias, stride, padding, dilation, groups
-    )
+    result = _core.remember(_convolution, input, weight, bias, stride, padding, dilation, groups)
     return result if batched else result.squeeze(0)
 
 

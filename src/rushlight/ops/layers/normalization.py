@@ -158,9 +158,7 @@ def layer_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, then weight and bias."""
     _check_normalized(input, normalized_shape, weight, bias)
-    return _core.remember(
-        _native_layer_norm, input, len(normalized_shape), weight, bias, eps
-    )[0]
+    return _core.remember(_native_layer_norm, input, len(normalized_shape), weight, bias, eps)[0]
 
 
 def _torch_layer_norm(

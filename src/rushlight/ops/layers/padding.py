@@ -293,9 +293,7 @@ def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None 
                 )
         if isinstance(value, complex):
             raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
-        return _core.remember(
-            constant_pad_nd, input, widths, 0 if value is None else float(value)
-        )
+        return _core.remember(constant_pad_nd, input, widths, 0 if value is None else float(value))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in _PLACES:

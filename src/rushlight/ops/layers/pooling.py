@@ -210,7 +210,9 @@ def largest_alone(name: str, both: Callable[..., tuple[Array, ...]], native: Any
     )
 
 
-_values = {n: largest_alone(f"max_pool{n}d", _max_pool, _kernels.max_pool_values) for n in (1, 2, 3)}
+_values = {
+    n: largest_alone(f"max_pool{n}d", _max_pool, _kernels.max_pool_values) for n in (1, 2, 3)
+}
 
 
 def has_no_history(input: Tensor) -> bool:

@@ -480,7 +480,9 @@ def enter(
         method = "torch" in spaces or "Tensor" in spaces
     if method:
         plain_form = getattr(function, "plain", function)
-        setattr(_core.Tensor, name, _core.make_public(plain_form, True, ASKS["all"], native, remembers))
+        setattr(
+            _core.Tensor, name, _core.make_public(plain_form, True, ASKS["all"], native, remembers)
+        )
         entry.forms.add("method")
     if operator:
         set_operator(operator, function, entry)
