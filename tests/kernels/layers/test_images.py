@@ -122,7 +122,7 @@ def test_samples_at_no_place():
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("how", itertools.product((1, 3), (1, 2), (0, 2), (1, 3)))
+@pytest.mark.parametrize("how", list(itertools.product((1, 3), (1, 2), (0, 2), (1, 3))))
 def test_columns_and_back(how, dtype):
     k, d, p, s = how
     x = sample((2, 3, 9, 8), dtype)

@@ -255,9 +255,9 @@ _prelu_kernel = pointwise(
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
     sizes, count = input.shape, weight.numel()
-    if len(sizes) > 1 and weight.ndim == 1 and count in (1, sizes[1]):
-        if input.dtype is weight.dtype:
-            return _prelu_kernel(input, weight.view(1, count, *(1,) * (len(sizes) - 2)))
+    common = len(sizes) > 1 and weight.ndim == 1 and count in (1, sizes[1])
+    if common and input.dtype is weight.dtype:
+        return _prelu_kernel(input, weight.view(1, count, *(1,) * (len(sizes) - 2)))
     if weight.dim() > 1:
         raise RuntimeError(
             "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "

@@ -14,7 +14,7 @@ import numpy as np
 from ..._base.dtypes import bool as bool_
 from ..._base.dtypes import float32
 from ..._devices import of
-from ..making.creation import ones_like, zeros_like
+from ..making.creation import zeros_like
 from ..table.arrays import elements
 from ..table.kinds import composite, pointwise
 from ..table.reference import alias
