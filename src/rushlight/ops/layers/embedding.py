@@ -350,7 +350,7 @@ def embedding_bag(
             f"it must have the same shape as the input ({input.shape})"
         )
     plain = mode != "max" and not sparse and not scale_grad_by_freq and not include_last_offset
-    plain = plain and weight.dtype.itemsize > 2 and weight.ndim == 2 and _plain(input)
+    plain = plain and weight.ndim == 2 and _plain(input)
     plainly = mode == "max" or padding_idx is not None or weight.dtype.name == "float64"
     if input.ndim == 2:
         if offsets is not None:
