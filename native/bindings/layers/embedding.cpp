@@ -145,8 +145,8 @@ constexpr int kTogether = 64;  // rows of a bag that are added at a time
 
 // The sum (mean) of the rows of each bag, times the scale where there is one. Of halves the table is widened where bags have more rows
 // than it, else row by row.
-Ref embedding_bag(TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets, const TensorOrNone& scale,
-                  bool mean, Py_ssize_t padding) {
+Ref embedding_bag(TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets, const TensorOrNone& scale, bool mean,
+                  Py_ssize_t padding) {
   Bags b;
   if (!fits(scale, weight, index) || !b.read(weight, index, offsets)) return {};
   const Py_ssize_t shape[2] = {b.many, b.columns};
@@ -174,23 +174,22 @@ Ref embedding_bag(TensorInfo& weight, const RowNumbers& index, const RowNumbers&
           T scales[kTogether];
           std::vector<T> wide(static_cast<size_t>(half ? kTogether * b.columns : 0));
           int n = 0;
-          const auto add = [&] {
-            dense_kernels().add_rows(type, rows, f ? scales : nullptr, std::exchange(n, 0), b.columns, sums);
-          };
-          for (Py_ssize_t i = b.begin(bag); i < b.end(bag); i++) {
-            const Py_ssize_t k = numbers.at(i);
-            if (k < 0 || k == padding) continue;
-            if (f) scales[n] = f[i];
-            rows[n] = from + k * b.stride * item;
-            if (half) {
-              T* const row = wide.data() + n * b.columns;
-              kernels().convert_adjacent(weight.dtype, rows[n], type, row, b.columns);
-              rows[n] = row;
+          for (Py_ssize_t i = b.begin(bag), end = b.end(bag); i < end;) {
+            const char* const table = from;
+            const Py_ssize_t step = b.stride * item, left_out = padding;
+            for (const Py_ssize_t stop = std::min(end, i + kTogether); i < stop; i++) {
+              const Py_ssize_t k = numbers.at(i);
+              if (k < 0 || k == left_out) continue;
+              if (f) scales[n] = f[i];
+              rows[n++] = table + k * step;
             }
-            n++;
-            if (n == kTogether) add();
+            for (int r = 0; half && r < n; r++) {
+              T* const row = wide.data() + r * b.columns;
+              kernels().convert_adjacent(weight.dtype, rows[r], type, row, b.columns);
+              rows[r] = row;
+            }
+            dense_kernels().add_rows(type, rows, f ? scales : nullptr, std::exchange(n, 0), b.columns, sums);
           }
-          add();
           const T count = static_cast<T>(mean ? b.count(numbers, bag, padding) : 0);
           if (count > 1)
             for (Py_ssize_t j = 0; j < b.columns; j++) sums[j] /= count;

@@ -468,7 +468,7 @@ RUSHLIGHT_INLINE void add_columns(const void* const* rows, const T* scales, ptrd
   for (ptrdiff_t i = 0; i < many; i++) {
     const T* const row = static_cast<const T*>(rows[i]);
     const T* const ahead = static_cast<const T*>(rows[i + 8 < many ? i + 8 : i]);
-    for (int v = 0; v < kVecs; v++) __builtin_prefetch(ahead + place(v));
+    for (int v = 0; v < kVecs; v += 2) __builtin_prefetch(ahead + place(v));  // lines come in pairs
     const V scale = V::all(scales ? scales[i] : T(1));
     for (int v = 0; v < kVecs; v++) total[v] = total[v] + (scales ? V::load(row + place(v)) * scale : V::load(row + place(v)));
   }
