@@ -179,22 +179,30 @@ Ref max_pool_backward(const TensorInfo& g, const TensorInfo& indices, const Shap
   return fail(PyExc_IndexError, "max_pool_backward(): an index is outside its volume");
 }
 
-// The windows along one dimension, as tables.
+// The windows along one dimension, as tables; a few of them need no memory of their own.
 struct CutAxis {
-  std::vector<ptrdiff_t> from, to;
-  std::vector<double> counts;
+  static constexpr ptrdiff_t kFew = 16;
+  ptrdiff_t few[2 * kFew], *from, *to;
+  double few_counts[kFew], *counts;
+  std::vector<ptrdiff_t> many;
+  std::vector<double> many_counts;
   Cuts cuts{};
 
+  CutAxis() = default;
+  CutAxis(const CutAxis&) = delete;  // tables within
+  CutAxis& operator=(const CutAxis&) = delete;
+
   void size(ptrdiff_t in, ptrdiff_t out) {
-    from.resize(static_cast<size_t>(out));
-    to.resize(static_cast<size_t>(out));
-    counts.resize(static_cast<size_t>(out));
-    cuts = {in, out, from.data(), to.data(), counts.data(), 1, 1, 0, 0, 0};
+    if (out > kFew) many.resize(static_cast<size_t>(2 * out)), many_counts.resize(static_cast<size_t>(out));
+    from = out > kFew ? many.data() : few;
+    to = from + out;
+    counts = out > kFew ? many_counts.data() : few_counts;
+    cuts = {in, out, from, to, counts, 1, 1, 0, 0, 0};
   }
   void set(ptrdiff_t i, ptrdiff_t start, ptrdiff_t end, ptrdiff_t counted) {
-    from[static_cast<size_t>(i)] = start;
-    to[static_cast<size_t>(i)] = end;
-    counts[static_cast<size_t>(i)] = static_cast<double>(counted);
+    from[i] = start;
+    to[i] = end;
+    counts[i] = static_cast<double>(counted);
   }
   // Windows of one size. `include_pad`: they count the padding, as far as it goes.
   void by_window(const PoolAxis& a, bool include_pad) {

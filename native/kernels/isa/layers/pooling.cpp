@@ -212,8 +212,8 @@ RUSHLIGHT_SHARED void max_pool_columns(const T* x, ptrdiff_t volumes, const Pool
           }
         const ptrdiff_t to = (od * w.h.out + oh) * w.w.out + first;
         const ptrdiff_t written = overwrites && out_end - (out + to) >= registers * N ? registers * N : count;
-        if (written == N) V::load(best).store(out + to);
-        else std::memcpy(out + to, best, static_cast<size_t>(written) * sizeof(T));
+        for (ptrdiff_t i = 0; written > count && i < written; i += N) V::load(best + i).store(out + to + i);
+        if (written == count) std::memcpy(out + to, best, static_cast<size_t>(count) * sizeof(T));
         for (ptrdiff_t i = 0; indices && i < written; i++) indices[to + i] = where[i];
       }
 }
