@@ -106,12 +106,13 @@ Ref maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t 
   Py_ssize_t shape[kMaxDims];
   pooled_shape(x.shape, x.ndim, n, sizes, shape);
   const DeviceType device = device_of(x);
-  const DType wanted = x.dtype, type = device == DeviceType::Meta ? wanted : computed_in(wanted);
   const Py_ssize_t volumes = volumes_of(x.shape, x.ndim, n);
+  const bool computed = device != DeviceType::Meta && volumes * positions > 0;
+  const DType wanted = x.dtype, type = computed ? computed_in(wanted) : wanted;
   const int ndim = x.ndim;
   Ref out = new_ref(type, ndim, shape, device), indices;
   if (both) indices = new_ref(DType::I64, ndim, shape, device);
-  if (!has_memory(out)) return both ? tuple_of(out, indices) : std::move(out);
+  if (!computed) return both ? tuple_of(out, indices) : std::move(out);
   Ref in = contiguous_as(x.tensor, type);
   const ptrdiff_t item = item_size(type);
   const char* from = data_of(in);
@@ -331,13 +332,15 @@ void cut_by_number(const Py_ssize_t* in, int n, const Py_ssize_t (&out)[3], CutA
   for (int i = 0; i < 3; i++) all[i]->by_number(i < 3 - n ? 1 : in[i - (3 - n)], out[i]);
 }
 
+Failed no_windows() { return fail(PyExc_RuntimeError, "adaptive pooling: there are no elements to pool"); }
+
 Ref adaptive_avg_pool(const TensorInfo& x, const OutputSizes& output_size) {
   const int n = output_size.n;
   const auto& sizes = output_size.sizes;
   Py_ssize_t shape[kMaxDims];
   if (!poolable(x, n)) return {};
   pooled_shape(x.shape, x.ndim, n, sizes, shape);
-  if (no_elements(x.shape, x.ndim) && !no_elements(shape, x.ndim)) return {};
+  if (no_elements(x.shape, x.ndim) && !no_elements(shape, x.ndim)) return no_windows();
   if (is_meta(x) || no_elements(shape, x.ndim)) return new_ref(x.dtype, x.ndim, shape, device_of(x));
   CutAxes axes;
   cut_by_number(x.shape + x.ndim - n, n, sizes, axes);
@@ -350,8 +353,8 @@ Ref adaptive_avg_pool_backward(const TensorInfo& g, const OutputSizes& input_siz
   Py_ssize_t windows[3] = {1, 1, 1}, shape[kMaxDims];
   if (!poolable(g, n)) return {};
   pooled_shape(g.shape, g.ndim, n, sizes, shape);
-  if (is_meta(g)) return new_ref(g.dtype, g.ndim, shape, device_of(g));
-  if (no_elements(shape, g.ndim) || no_elements(g.shape, g.ndim)) return {};
+  if (is_meta(g) || no_elements(shape, g.ndim)) return new_ref(g.dtype, g.ndim, shape, device_of(g));
+  if (no_elements(g.shape, g.ndim)) return zeros_ref(g.dtype, g.ndim, shape, device_of(g));
   std::copy(g.shape + g.ndim - n, g.shape + g.ndim, windows + 3 - n);
   CutAxes axes;
   cut_by_number(sizes + 3 - n, n, windows, axes);
@@ -362,14 +365,15 @@ template <bool kBoth>
 std::conditional_t<kBoth, Pair, Ref> adaptive_max_pool(const TensorInfo& x, const OutputSizes& output_size) {
   const int n = output_size.n;
   const auto& sizes = output_size.sizes;
-  if (!poolable(x, n) || no_elements(x.shape, x.ndim) || no_elements(sizes, 3)) return {};
+  if (!poolable(x, n)) return {};
   const Py_ssize_t* in = x.shape + x.ndim - n;
+  if (no_elements(in, n) && !no_elements(sizes, 3)) return no_windows();
   PoolWindow w = {kNoAxis, kNoAxis, kNoAxis};
   PoolAxis* const all[] = {&w.d, &w.h, &w.w};
   bool even = true;
   for (int i = 3 - n; i < 3; i++) {
-    const Py_ssize_t size = in[i - (3 - n)], part = size / sizes[i];
-    even = even && size % sizes[i] == 0;
+    const Py_ssize_t size = in[i - (3 - n)], part = sizes[i] ? size / sizes[i] : 0;
+    even = even && (!sizes[i] || size % sizes[i] == 0);
     *all[i] = {size, sizes[i], part, part, 0, 1};
   }
   if (even) return maxima(x, n, w, kBoth);

@@ -342,7 +342,7 @@ _pixel_unshuffle: Op = linear(
 )
 
 
-@composite(where="torch nn", method=False, remembers=True)
+@composite(where="torch nn", method=False)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
     r = upscale_factor
@@ -363,10 +363,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             "of upscale_factor, "
             f"but input.size(-3)={input.shape[-3]} is not divisible by {r * r}"
         )
-    return _core.remember(_pixel_shuffle, input, r)
+    return _pixel_shuffle(input, r)
 
 
-@composite(where="torch nn", method=False, remembers=True)
+@composite(where="torch nn", method=False)
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`."""
     r = downscale_factor
@@ -384,7 +384,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
                 f"but input.size({-2 if name == 'height' else -1})={size} is not divisible by {r}"
             )
-    return _core.remember(_pixel_unshuffle, input, r)
+    return _pixel_unshuffle(input, r)
 
 
 _channel_shuffle: Op = linear(
@@ -402,7 +402,7 @@ _channel_shuffle: Op = linear(
 )
 
 
-@composite(where="torch nn", method=False, remembers=True)
+@composite(where="torch nn", method=False)
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels dealt out from groups, one of each in turn."""
     if input.ndim < 3:
@@ -419,4 +419,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )
-    return _core.remember(_channel_shuffle, input, groups)
+    return _channel_shuffle(input, groups)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
 
@@ -195,13 +195,13 @@ _max_pools = {
 }
 
 
-def largest_alone(name: str, both: Callable[..., tuple[Array, ...]], native: Any) -> Op:
+def largest_alone(name: str, kernel: Any, integers: Any = None) -> Op:
     """The op of maximum pooling where nobody asks for the places, and no gradient."""
     adaptive = name.startswith("adaptive")
     return constant(
         f"_{name}_values(input: Tensor, {'size: Any' if adaptive else _WINDOW})",
-        lambda *args: both(*args)[0],
-        native=native,
+        integers or kernel,
+        native=kernel if integers else None,
         batch="folded",
         method=False,
         said=name,
@@ -211,7 +211,8 @@ def largest_alone(name: str, both: Callable[..., tuple[Array, ...]], native: Any
 
 
 _values = {
-    n: largest_alone(f"max_pool{n}d", _max_pool, _kernels.max_pool_values) for n in (1, 2, 3)
+    n: largest_alone(f"max_pool{n}d", _kernels.max_pool_values, lambda *args: _max_pool(*args)[0])
+    for n in (1, 2, 3)
 }
 
 
