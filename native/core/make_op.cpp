@@ -2,6 +2,7 @@
 // only copies such a statement into the struct.
 #include "core/layout.h"
 #include "core/op.h"
+#include "core/remembered.h"
 
 #include <structmember.h>
 
@@ -635,6 +636,7 @@ PyMethodDef kOpFunctions[] = {
     {"set_program", method_of<set_program>(), METH_VARARGS, "The traced forward of a composed pointwise op."},
     {"set_rule_program", method_of<set_rule_program>(), METH_VARARGS, "A traced partial."},
     {"kernel_arity", method_of<opcode_arity>(), METH_O, "How many arguments a pointwise kernel reads; -1 where there is none."},
+    {"remember", method_of<remember>(), METH_FASTCALL, "Calls an op, as the last thing that a function does."},
     {"call_op", method_of<call_bound>(), METH_FASTCALL, "Calls an op with one argument for each of its parameters."},
     {nullptr, nullptr, 0, nullptr},
 };

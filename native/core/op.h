@@ -104,7 +104,7 @@ PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out);
 
 // ---- public.cpp ----
-// make_public(function, method, asks=0, native=None): see Public.
+// make_public(function, method, asks=0, native=None, remembers=False): see Public.
 PyObject* make_public(PyObject*, PyObject* args);
 PyObject* make_overridable(PyObject*, PyObject* args);
 int init_public(PyObject* module);

@@ -4,6 +4,7 @@
 #include "core/op.h"
 
 #include "core/override.h"
+#include "core/remembered.h"
 
 #include <structmember.h>
 
@@ -20,6 +21,7 @@ struct Public {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* target;  // an Op or a Python function
   PyObject* native;  // nullptr, or what is asked before the function, with the arguments as given; NotImplemented: the function
+  RememberedCalls* remembered;  // nullptr, or the calls of a Python function that ends in remember()
   bool method;
   Asks asks;
   Takes takes;  // of a Python function
@@ -153,6 +155,26 @@ PyObject* after_gate(PyObject* self, PyObject* const* args, size_t nargsf, PyObj
   return run(self, args, nargsf, kwnames);
 }
 
+PyObject* run_plain(Public* p, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  if (!p->takes.known && learn_takes(p->target, &p->takes) < 0) return nullptr;
+  Call call{args, nargsf, kwnames, {}, {}, {}};
+  if (call.read(p->target, p->takes, p->method) < 0) return nullptr;
+  return PyObject_Vectorcall(p->target, call.args, call.nargsf, call.kwnames);
+}
+
+PyObject* run_remembered(Public* p, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+  const CallKey key(args, n, kwnames);
+  if (key.n) {
+    PyObject* result = p->remembered->call(key, args);
+    if (result || PyErr_Occurred()) return result;
+  }
+  Remembering said;
+  PyObject* result = run_plain(p, args, nargsf, kwnames);
+  if (result) said.keep(*p->remembered, key, args, n, kwnames, result);
+  return result;
+}
+
 PyObject* run_explained(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Public* p = reinterpret_cast<Public*>(self);
   if (p->native) {
@@ -160,10 +182,7 @@ PyObject* run_explained(PyObject* self, PyObject* const* args, size_t nargsf, Py
     if (made != Py_NotImplemented) return made;
     Py_DECREF(made);
   }
-  if (!p->takes.known && learn_takes(p->target, &p->takes) < 0) return nullptr;
-  Call call{args, nargsf, kwnames, {}, {}, {}};
-  PyObject* result = nullptr;
-  if (call.read(p->target, p->takes, p->method) == 0) result = PyObject_Vectorcall(p->target, call.args, call.nargsf, call.kwnames);
+  PyObject* result = p->remembered ? run_remembered(p, args, nargsf, kwnames) : run_plain(p, args, nargsf, kwnames);
   return result ? result : explain(p->target, p->method, args, PyVectorcall_NARGS(nargsf), kwnames);
 }
 
@@ -171,11 +190,13 @@ PyObject* run_as_it_is(PyObject* self, PyObject* const* args, size_t nargsf, PyO
   return PyObject_Vectorcall(reinterpret_cast<Public*>(self)->target, args, nargsf, kwnames);
 }
 
-PyObject* public_of(PyObject* target, vectorcallfunc call, bool method, Asks asks, PyObject* native = nullptr) {
+PyObject* public_of(PyObject* target, vectorcallfunc call, bool method, Asks asks, PyObject* native = nullptr,
+                    bool remembers = false) {
   Public* p = PyObject_GC_New(Public, PublicType);
   if (!p) return nullptr;
   p->target = Py_NewRef(target);
   p->native = Py_XNewRef(native);
+  p->remembered = remembers ? new RememberedCalls() : nullptr;
   p->vectorcall = call;
   p->method = method;
   p->asks = asks;
@@ -190,6 +211,7 @@ void public_dealloc(PyObject* self) {
   Public* p = reinterpret_cast<Public*>(self);
   Py_CLEAR(p->target);
   Py_CLEAR(p->native);
+  delete p->remembered;
   forget_takes(&p->takes);
   p->takes.~Takes();
   type->tp_free(self);
@@ -197,9 +219,10 @@ void public_dealloc(PyObject* self) {
 }
 
 int public_traverse(PyObject* self, visitproc visit, void* arg) {
+  const Public* p = reinterpret_cast<Public*>(self);
   Py_VISIT(Py_TYPE(self));
-  Py_VISIT(reinterpret_cast<Public*>(self)->target);
-  return 0;
+  Py_VISIT(p->target);
+  return p->remembered ? p->remembered->visit(visit, arg) : 0;
 }
 
 PyObject* public_getattr(PyObject* self, PyObject* name) {
@@ -327,11 +350,12 @@ bool read_asks(int number, Asks* asks) {
 
 PyObject* make_public(PyObject*, PyObject* args) {
   PyObject *target, *native = Py_None;
-  int method, number = 0;
+  int method, number = 0, remembers = 0;
   Asks asks;
-  if (!PyArg_ParseTuple(args, "Op|iO", &target, &method, &number, &native) || !read_asks(number, &asks)) return nullptr;
+  if (!PyArg_ParseTuple(args, "Op|iOp", &target, &method, &number, &native, &remembers) || !read_asks(number, &asks))
+    return nullptr;
   return public_of(target, Py_TYPE(target) == OpType ? guarded<public_of_op> : guarded<after_gate<run_explained>>, method != 0,
-                   asks, native == Py_None ? nullptr : native);
+                   asks, native == Py_None ? nullptr : native, remembers != 0);
 }
 
 // overridable(function, asks=0): a function whose errors are its own, with a gate.

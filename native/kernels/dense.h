@@ -92,6 +92,21 @@ struct Band {
 
 // One dimension of an image and of a plane that shows it: element i of the plane is element first + i * step of the image,
 // 0 where that is outside.
+// Images sampled at places. `few` channels: one is sampled after the other; else the channels of a pixel, and of a place, are adjacent.
+enum class Sampled { Bilinear, Nearest, Bicubic };
+enum class Beyond { Zeros, Border, Reflection };
+struct Steps {
+  ptrdiff_t image, place, channel;
+};
+struct Sampling {
+  int n;  // dimensions of an image
+  ptrdiff_t batch, channels, pixels, places, sizes[3];
+  bool corners, few;
+  Sampled mode;
+  Beyond beyond;
+  Steps in, out;  // of the images, and of the result
+};
+
 struct Axis {
   ptrdiff_t image, first, step, plane;
 };
@@ -332,6 +347,13 @@ struct DenseKernels {
   // out = zeros of `volumes` volumes with the gradients added at their places. False where an index is outside.
   bool (*max_pool_backward)(DType dtype, const void* grad, const int64_t* indices, ptrdiff_t volumes, ptrdiff_t positions,
                             ptrdiff_t volume, void* out);
+
+  // --- sampling.cpp --- the places [first, last) of all images
+  void (*grid_sample)(DType dtype, const Sampling& s, const void* places, const void* images, ptrdiff_t first, ptrdiff_t last,
+                      void* out);
+  // Adds to to_images; either may be nullptr.
+  void (*grid_sample_backward)(DType dtype, const Sampling& s, const void* grad, const void* places, const void* images,
+                               ptrdiff_t first, ptrdiff_t last, void* to_images, void* to_places);
 
   // --- batch_norm.cpp --- F32, F64, and halves, which are computed in float
   void (*merge_moments)(const Moments& part, Moments* all);

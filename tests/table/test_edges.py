@@ -35,6 +35,7 @@ EXCEPTIONS = {
     "clamp": "between equal bounds the gradient goes to the input, as in PyTorch",
     "remainder": _JUMP + ", with a tiny divisor everywhere",
     "fmod": _JUMP + ", with a tiny divisor everywhere",
+    "kept_and_scaled": "infinity times 0, which is NaN, as in PyTorch",
     "nextafter": "steps, with PyTorch's derivative 1",
     "nan_to_num": "infinity is replaced by a constant",
     "frexp": _JUMP + ": infinity has an exponent of its own",

@@ -117,7 +117,7 @@ struct Bags {
   Py_ssize_t end(Py_ssize_t b) const { return b + 1 < many ? offsets[b + 1] : total; }
 
   bool read(const TensorInfo& weight, const RowNumbers& index, const RowNumbers& starts) {
-    if (!weight.is_float() || weight.ndim != 2 || index.ndim != 1 || starts.ndim != 1 || is_meta(weight, index, starts))
+    if (!weight.is_float_or_half() || weight.ndim != 2 || index.ndim != 1 || starts.ndim != 1 || is_meta(weight, index, starts))
       return false;
     const Py_ssize_t item = item_size(weight.dtype);
     rows = weight.shape[0], columns = weight.shape[1], stride = weight.strides[0] / item;
@@ -143,53 +143,69 @@ bool fits(const TensorInfo& scale, const TensorInfo& weight, const RowNumbers& i
 
 constexpr int kTogether = 64;  // rows of a bag that are added at a time
 
-// The sum (mean) of the rows of each bag, times the scale where there is one.
-Ref embedding_bag(const TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets, const TensorOrNone& scale,
-                  bool mean, Py_ssize_t padding) {
+// The sum (mean) of the rows of each bag, times the scale where there is one. Of halves the table is widened where bags have more rows
+// than it, else row by row.
+Ref embedding_bag(TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets, const TensorOrNone& scale, bool mean,
+                  Py_ssize_t padding) {
   Bags b;
-  if (!b.read(weight, index, offsets) || !fits(scale, weight, index)) return {};
+  if (!fits(scale, weight, index) || !b.read(weight, index, offsets)) return {};
   const Py_ssize_t shape[2] = {b.many, b.columns};
-  Ref out = zeros_ref(weight.dtype, 2, shape, DeviceType::Cpu), by;
-  if (scale.tensor) by = contiguous(scale.tensor);
+  const DType own = weight.dtype, type = computed_in(own);
+  Ref wide_table;
+  if (type != own && b.total >= b.rows) {
+    wide_table = contiguous_as(weight.tensor, type);
+    weight = info_of(wide_table);
+    b.stride = b.columns;
+  }
+  const bool half = type != weight.dtype;
+  Ref out = zeros_ref(type, 2, shape, DeviceType::Cpu), by;
+  if (scale.tensor) by = contiguous_as(scale.tensor, type);
   Numbers numbers(index, b.rows);
+  const ptrdiff_t item = item_size(weight.dtype);
   const char *from = weight.data, *factors = by ? data_of(by) : nullptr;
   char* to = data_of(out);
   {
     Unlocked unlocked(b.total * b.columns * 4 > kReleaseGilBytes, weight, index, by, out);
-    const auto run = [&]<class T>(const T* table, const T* f, T* made) {
+    const auto run = [&]<class T>(const T* f, T* made) {
       parallel(b.many, kGrain / (b.total / (b.many + 1) * b.columns + 1) + 1, [&](ptrdiff_t first, ptrdiff_t last) {
         for (ptrdiff_t bag = first; bag < last; bag++) {
           T* const sums = made + bag * b.columns;
           const void* rows[kTogether];
           T scales[kTogether];
+          std::vector<T> wide(static_cast<size_t>(half ? kTogether * b.columns : 0));
           int n = 0;
-          const auto add = [&] {
-            dense_kernels().add_rows(weight.dtype, rows, f ? scales : nullptr, std::exchange(n, 0), b.columns, sums);
-          };
-          for (Py_ssize_t i = b.begin(bag); i < b.end(bag); i++) {
-            const Py_ssize_t k = numbers.at(i);
-            if (k < 0 || k == padding) continue;
-            rows[n] = table + k * b.stride;
-            scales[n++] = f ? f[i] : T(1);
-            if (n == kTogether) add();
+          for (Py_ssize_t i = b.begin(bag), end = b.end(bag); i < end;) {
+            const char* const table = from;
+            const Py_ssize_t step = b.stride * item, left_out = padding;
+            for (const Py_ssize_t stop = std::min(end, i + kTogether); i < stop; i++) {
+              const Py_ssize_t k = numbers.at(i);
+              if (k < 0 || k == left_out) continue;
+              if (f) scales[n] = f[i];
+              rows[n++] = table + k * step;
+            }
+            for (int r = 0; half && r < n; r++) {
+              T* const row = wide.data() + r * b.columns;
+              kernels().convert_adjacent(weight.dtype, rows[r], type, row, b.columns);
+              rows[r] = row;
+            }
+            dense_kernels().add_rows(type, rows, f ? scales : nullptr, std::exchange(n, 0), b.columns, sums);
           }
-          add();
           const T count = static_cast<T>(mean ? b.count(numbers, bag, padding) : 0);
           if (count > 1)
             for (Py_ssize_t j = 0; j < b.columns; j++) sums[j] /= count;
         }
       });
     };
-    by_type(weight.dtype, run, from, factors, to);
+    by_type(type, run, factors, to);
   }
-  return numbers.inside.load() ? std::move(out) : Ref();
+  return numbers.inside.load() ? rounded(std::move(out), own) : Ref();
 }
 
 // The gradients of the table and of the scale.
 Gradients embedding_bag_backward(const TensorInfo& g, const TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets,
                                  const TensorOrNone& scale, bool mean, Py_ssize_t padding, const Needs<2>& needs) {
   Bags b;
-  if (!b.read(weight, index, offsets) || !fits(scale, weight, index) || is_meta(g)) return {};
+  if (!weight.is_float() || !b.read(weight, index, offsets) || !fits(scale, weight, index) || is_meta(g)) return {};
   if (g.dtype != weight.dtype || g.ndim != 2 || g.shape[0] != b.many || g.shape[1] != b.columns) return {};
   Ref gc = contiguous(g.tensor), by, to_weight, to_scale;
   if (scale.tensor) by = contiguous(scale.tensor);

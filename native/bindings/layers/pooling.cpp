@@ -99,46 +99,52 @@ void pooled_shape(const Py_ssize_t* shape, int ndim, int n, const Py_ssize_t (&o
   for (int i = 0; i < ndim; i++) to[i] = i < ndim - n ? shape[i] : out[3 - (ndim - i)];
 }
 
-// Maxima and their places: run(input, volumes [begin, end), out, indices) computes a part.
+// Maxima, and their places if these are asked for: run(input, volumes [begin, end), out, indices) computes a part.
 template <class F>
-Pair maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t volume, Py_ssize_t positions, Py_ssize_t grain,
-            const F& run) {
+Ref maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t volume, Py_ssize_t positions, Py_ssize_t grain,
+           bool both, const F& run) {
   Py_ssize_t shape[kMaxDims];
   pooled_shape(x.shape, x.ndim, n, sizes, shape);
   const DeviceType device = device_of(x);
-  const DType wanted = x.dtype, type = device == DeviceType::Meta ? wanted : computed_in(wanted);
   const Py_ssize_t volumes = volumes_of(x.shape, x.ndim, n);
+  const bool computed = device != DeviceType::Meta && volumes * positions > 0;
+  const DType wanted = x.dtype, type = computed ? computed_in(wanted) : wanted;
   const int ndim = x.ndim;
-  Ref out = new_ref(type, ndim, shape, device), indices = new_ref(DType::I64, ndim, shape, device);
-  if (!has_memory(out)) return tuple_of(out, indices);
+  Ref out = new_ref(type, ndim, shape, device), indices;
+  if (both) indices = new_ref(DType::I64, ndim, shape, device);
+  if (!computed) return both ? tuple_of(out, indices) : std::move(out);
   Ref in = contiguous_as(x.tensor, type);
   const ptrdiff_t item = item_size(type);
   const char* from = data_of(in);
   char* to = data_of(out);
-  int64_t* places = data_of<int64_t>(indices);
+  int64_t* places = both ? data_of<int64_t>(indices) : nullptr;
   {
     Unlocked unlocked(volumes * volume * item > kReleaseGilBytes, in, out, indices);
     parallel(volumes, grain, [&](ptrdiff_t begin, ptrdiff_t end) {
-      run(type, from + begin * volume * item, end - begin, to + begin * positions * item, places + begin * positions);
+      run(type, from + begin * volume * item, end - begin, to + begin * positions * item,
+          both ? places + begin * positions : nullptr);
     });
   }
-  return tuple_of(rounded(std::move(out), wanted), indices);
+  out = rounded(std::move(out), wanted);
+  return both ? tuple_of(out, indices) : std::move(out);
 }
 
 // Of windows of one size.
-Pair maxima(const TensorInfo& x, int n, const PoolWindow& w) {
-  return maxima(x, n, {w.d.out, w.h.out, w.w.out}, w.volume(), w.positions(), grain(w),
+Ref maxima(const TensorInfo& x, int n, const PoolWindow& w, bool both) {
+  return maxima(x, n, {w.d.out, w.h.out, w.w.out}, w.volume(), w.positions(), grain(w), both,
                 [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
                   dense_kernels().max_pool(type, from, volumes, w, out, indices);
                 });
 }
 
-// (out, indices into the flat volume)
-Pair max_pool(const TensorInfo& x, Extent kernel, Any stride, IntOrInts padding, IntOrInts dilation, bool ceil_mode) {
+// (out, indices into the flat volume), or out alone.
+template <bool kBoth>
+std::conditional_t<kBoth, Pair, Ref> max_pool(const TensorInfo& x, Extent kernel, Any stride, IntOrInts padding, IntOrInts dilation,
+                                              bool ceil_mode) {
   const int n = kernel.n;
   PoolWindow w;
   if (!poolable(x, n) || !read_window(x.shape, x.ndim, kernel, stride, padding, dilation, ceil_mode, w)) return {};
-  return maxima(x, n, w);
+  return maxima(x, n, w, kBoth);
 }
 
 // The gradient of the input.
@@ -174,22 +180,30 @@ Ref max_pool_backward(const TensorInfo& g, const TensorInfo& indices, const Shap
   return fail(PyExc_IndexError, "max_pool_backward(): an index is outside its volume");
 }
 
-// The windows along one dimension, as tables.
+// The windows along one dimension, as tables; a few of them need no memory of their own.
 struct CutAxis {
-  std::vector<ptrdiff_t> from, to;
-  std::vector<double> counts;
+  static constexpr ptrdiff_t kFew = 16;
+  ptrdiff_t few[2 * kFew], *from, *to;
+  double few_counts[kFew], *counts;
+  std::vector<ptrdiff_t> many;
+  std::vector<double> many_counts;
   Cuts cuts{};
 
+  CutAxis() = default;
+  CutAxis(const CutAxis&) = delete;  // tables within
+  CutAxis& operator=(const CutAxis&) = delete;
+
   void size(ptrdiff_t in, ptrdiff_t out) {
-    from.resize(static_cast<size_t>(out));
-    to.resize(static_cast<size_t>(out));
-    counts.resize(static_cast<size_t>(out));
-    cuts = {in, out, from.data(), to.data(), counts.data(), 1, 1, 0, 0, 0};
+    if (out > kFew) many.resize(static_cast<size_t>(2 * out)), many_counts.resize(static_cast<size_t>(out));
+    from = out > kFew ? many.data() : few;
+    to = from + out;
+    counts = out > kFew ? many_counts.data() : few_counts;
+    cuts = {in, out, from, to, counts, 1, 1, 0, 0, 0};
   }
   void set(ptrdiff_t i, ptrdiff_t start, ptrdiff_t end, ptrdiff_t counted) {
-    from[static_cast<size_t>(i)] = start;
-    to[static_cast<size_t>(i)] = end;
-    counts[static_cast<size_t>(i)] = static_cast<double>(counted);
+    from[i] = start;
+    to[i] = end;
+    counts[i] = static_cast<double>(counted);
   }
   // Windows of one size. `include_pad`: they count the padding, as far as it goes.
   void by_window(const PoolAxis& a, bool include_pad) {
@@ -318,13 +332,15 @@ void cut_by_number(const Py_ssize_t* in, int n, const Py_ssize_t (&out)[3], CutA
   for (int i = 0; i < 3; i++) all[i]->by_number(i < 3 - n ? 1 : in[i - (3 - n)], out[i]);
 }
 
+Failed no_windows() { return fail(PyExc_RuntimeError, "adaptive pooling: there are no elements to pool"); }
+
 Ref adaptive_avg_pool(const TensorInfo& x, const OutputSizes& output_size) {
   const int n = output_size.n;
   const auto& sizes = output_size.sizes;
   Py_ssize_t shape[kMaxDims];
   if (!poolable(x, n)) return {};
   pooled_shape(x.shape, x.ndim, n, sizes, shape);
-  if (no_elements(x.shape, x.ndim) && !no_elements(shape, x.ndim)) return {};
+  if (no_elements(x.shape, x.ndim) && !no_elements(shape, x.ndim)) return no_windows();
   if (is_meta(x) || no_elements(shape, x.ndim)) return new_ref(x.dtype, x.ndim, shape, device_of(x));
   CutAxes axes;
   cut_by_number(x.shape + x.ndim - n, n, sizes, axes);
@@ -337,47 +353,50 @@ Ref adaptive_avg_pool_backward(const TensorInfo& g, const OutputSizes& input_siz
   Py_ssize_t windows[3] = {1, 1, 1}, shape[kMaxDims];
   if (!poolable(g, n)) return {};
   pooled_shape(g.shape, g.ndim, n, sizes, shape);
-  if (is_meta(g)) return new_ref(g.dtype, g.ndim, shape, device_of(g));
-  if (no_elements(shape, g.ndim) || no_elements(g.shape, g.ndim)) return {};
+  if (is_meta(g) || no_elements(shape, g.ndim)) return new_ref(g.dtype, g.ndim, shape, device_of(g));
+  if (no_elements(g.shape, g.ndim)) return zeros_ref(g.dtype, g.ndim, shape, device_of(g));
   std::copy(g.shape + g.ndim - n, g.shape + g.ndim, windows + 3 - n);
   CutAxes axes;
   cut_by_number(sizes + 3 - n, n, windows, axes);
   return means(g, shape, true, n, axes, 0);
 }
 
-// (out, indices into the flat volume)
-Pair adaptive_max_pool(const TensorInfo& x, const OutputSizes& output_size) {
+template <bool kBoth>
+std::conditional_t<kBoth, Pair, Ref> adaptive_max_pool(const TensorInfo& x, const OutputSizes& output_size) {
   const int n = output_size.n;
   const auto& sizes = output_size.sizes;
-  if (!poolable(x, n) || no_elements(x.shape, x.ndim) || no_elements(sizes, 3)) return {};
+  if (!poolable(x, n)) return {};
   const Py_ssize_t* in = x.shape + x.ndim - n;
+  if (no_elements(in, n) && !no_elements(sizes, 3)) return no_windows();
   PoolWindow w = {kNoAxis, kNoAxis, kNoAxis};
   PoolAxis* const all[] = {&w.d, &w.h, &w.w};
   bool even = true;
   for (int i = 3 - n; i < 3; i++) {
-    const Py_ssize_t size = in[i - (3 - n)], part = size / sizes[i];
-    even = even && size % sizes[i] == 0;
+    const Py_ssize_t size = in[i - (3 - n)], part = sizes[i] ? size / sizes[i] : 0;
+    even = even && (!sizes[i] || size % sizes[i] == 0);
     *all[i] = {size, sizes[i], part, part, 0, 1};
   }
-  if (even) return maxima(x, n, w);
+  if (even) return maxima(x, n, w, kBoth);
   CutAxes axes;
   cut_by_number(in, n, sizes, axes);
   const CutVolume cuts = axes.volume(0);
-  return maxima(x, n, sizes, cuts.volume(), cuts.positions(), grain(static_cast<double>(cuts.volume()) * 2),
+  return maxima(x, n, sizes, cuts.volume(), cuts.positions(), grain(static_cast<double>(cuts.volume()) * 2), kBoth,
                 [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
                   dense_kernels().max_cuts(type, from, volumes, cuts, out, indices);
                 });
 }
 
 const KernelRows rows{
-    long_kernel<max_pool, "max_pool(x, kernel, stride, padding, dilation, ceil_mode)">(),
+    long_kernel<max_pool<false>, "max_pool_values(x, kernel, stride, padding, dilation, ceil_mode)">(),
+    long_kernel<max_pool<true>, "max_pool(x, kernel, stride, padding, dilation, ceil_mode)">(),
     long_kernel<max_pool_backward, "max_pool_backward(g, indices, x_shape, kernel): of the kernel, the number of dimensions">(),
     long_kernel<avg_pool, "avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)">(),
     long_kernel<avg_pool_backward,
                 "avg_pool_backward(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)">(),
     long_kernel<adaptive_avg_pool, "adaptive_avg_pool(x, output_size)">(),
     long_kernel<adaptive_avg_pool_backward, "adaptive_avg_pool_backward(g, input_size)">(),
-    long_kernel<adaptive_max_pool, "adaptive_max_pool(x, output_size)">(),
+    long_kernel<adaptive_max_pool<false>, "adaptive_max_pool_values(x, output_size)">(),
+    long_kernel<adaptive_max_pool<true>, "adaptive_max_pool(x, output_size)">(),
 };
 
 }  // namespace

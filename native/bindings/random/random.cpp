@@ -328,6 +328,15 @@ Ref bernoulli_of(Making& call) {
   return by_type(p->dtype, draw, p->data()) ? std::move(made) : Ref();
 }
 
+// 1 with a probability, else 0, in the shape of a tensor and in its type or another.
+Ref bernoulli_like(Making& call) {
+  double p;
+  const Tensor* t = usual && call.n == 2 ? call.model() : nullptr;
+  if (!t || !t->is_contiguous() || !Making::real(call.args[1], p) || !(p >= 0 && p <= 1)) return {};
+  Ref made = new_ref(call.dtype, t->ndim(), t->sizes(), DeviceType::Cpu);
+  return fill_bernoulli(*usual, call.dtype, data_of(made), t->numel(), p) ? std::move(made) : Ref();
+}
+
 // A fill by up to two numbers, which are the halves of those given here where a call names none; `fits` says whether they are in order.
 template <auto fill, bool (*fits)(double, double), int kNumbers, int kFirst, int kSecond>
 Ref fill_in_place(Making& call) {
@@ -363,6 +372,7 @@ const KernelRows rows{
     factory<integers>("randint(*args: Any, **how: Any) -> Tensor"),
     factory<permutation>("permutation(*args: Any, **how: Any) -> Tensor"),
     factory<bernoulli_of>("bernoulli(*args: Any, **how: Any) -> Tensor"),
+    factory<bernoulli_like>("bernoulli_like(*args: Any, **how: Any) -> Tensor"),
     factory<fill_in_place<fill_uniform, range, 2, 0, 2>>("fill_uniform(*args: Any, **how: Any) -> Tensor"),
     factory<fill_in_place<normals, deviates, 2, 0, 2>>("fill_normal(*args: Any, **how: Any) -> Tensor"),
     factory<fill_in_place<fill_cauchy, spreads, 2, 0, 2>>("fill_cauchy(*args: Any, **how: Any) -> Tensor"),

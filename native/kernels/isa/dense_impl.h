@@ -21,6 +21,7 @@ void fill_conv_weight(DenseKernels& table);
 void fill_conv_direct(DenseKernels& table);
 void fill_recurrent(DenseKernels& table);
 void fill_pooling(DenseKernels& table);
+void fill_sampling(DenseKernels& table);
 void fill_winograd(DenseKernels& table);
 void fill_optimizers(DenseKernels& table);
 void fill_normals(DenseKernels& table);

@@ -23,6 +23,7 @@ static DenseKernels make_table() {
   fill_conv_direct(table);
   fill_recurrent(table);
   fill_pooling(table);
+  fill_sampling(table);
   fill_winograd(table);
   fill_optimizers(table);
   fill_normals(table);

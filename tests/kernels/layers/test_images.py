@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from plain import on_one_thread_and_two
+from plain import definition, on_one_thread_and_two
 
 import rushlight
 from rushlight import _core
@@ -12,6 +12,7 @@ from rushlight.ops.layers.padding import tap
 
 F = rushlight.nn.functional
 kernels = _core.kernels
+sampling = definition("sampling")
 FLOATS = [np.float32, np.float64]
 
 
@@ -75,42 +76,29 @@ def test_a_border_of_one_value(dtype):
     assert kernels.constant_pad(x, (-4, -4), 0) is NotImplemented
 
 
-def pixel(image, *at):
-    inside = all(0 <= i < n for i, n in zip(at, image.shape[1:], strict=True))
-    return image[(slice(None), *at)] if inside else 0 * image[(slice(None), *(0 for _ in at))]
-
-
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("sizes", [(4, 5), (3, 4, 2)])
-def test_bilinear_samples(sizes, dtype):
+@pytest.mark.parametrize("channels", [3, 9])
+@pytest.mark.parametrize("sizes", [(4, 5), (3, 4, 2), (1, 3)])
+def test_samples(sizes, channels, dtype):
     n = len(sizes)
-    x, grid = sample((2, 3, *sizes), dtype), sample((2, 5, *(2, 3)[: n - 1], n), dtype, 1)
-    made = on_one_thread_and_two(lambda: kernels.grid_sample(x, grid, 0, 0, True))
-    for b in range(2):
-        for at in np.ndindex(*grid.shape[1:-1]):
-            real = [
-                (float(v) + 1) / 2 * (m - 1)
-                for v, m in zip(grid[(b, *at)][::-1], sizes, strict=True)
-            ]
-            total = 0
-            for corner in itertools.product((0, 1), repeat=n):
-                low = [int(np.floor(r)) for r in real]
-                weight = np.prod(
-                    [abs(1 - c - (r - i)) for c, r, i in zip(corner, real, low, strict=True)]
-                )
-                total = total + weight * pixel(
-                    x[b], *(i + c for i, c in zip(low, corner, strict=True))
-                )
-            np.testing.assert_allclose(made[(b, slice(None), *at)], total, 2e-4, 2e-5)
+    x = sample((3, channels, *sizes), dtype)
+    grid = sample((3, 5, *(2, 6)[: n - 1], n), dtype, 1) * 1.7
+    modes = itertools.product(range(3 if n == 2 else 2), range(3), (True, False))
+    for how in modes:
+        made = on_one_thread_and_two(lambda how=how: kernels.grid_sample(x, grid, *how))
+        for b, *at in np.ndindex(grid.shape[:-1]):
+            total = sampling.sampled(x[b], grid[(b, *at)], *how)
+            np.testing.assert_allclose(made[(b, slice(None), *at)], total, 2e-4, 2e-4)
 
 
 @pytest.mark.parametrize("mode", [0, 1, 2])
 @pytest.mark.parametrize("padding", [0, 1, 2])
 @pytest.mark.parametrize("corners", [True, False])
-def test_the_gradients_of_samples(corners, padding, mode):
-    x, grid = sample((2, 5, 4, 6)), sample((2, 3, 4, 2), seed=1) * 0.9
+@pytest.mark.parametrize("channels", [5, 9])
+def test_the_gradients_of_samples(channels, corners, padding, mode):
+    x, grid = sample((2, channels, 4, 6)), sample((2, 3, 4, 2), seed=1) * 0.9
     how = mode, padding, corners
-    g = sample((2, 5, 3, 4), seed=2)
+    g = sample((2, channels, 3, 4), seed=2)
     to_x, to_grid = kernels.grid_sample_backward(g, x, grid, *how, (5, 5))
     step = 1e-6
     for seed in range(3):
@@ -134,7 +122,7 @@ def test_samples_at_no_place():
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("how", itertools.product((1, 3), (1, 2), (0, 2), (1, 3)))
+@pytest.mark.parametrize("how", list(itertools.product((1, 3), (1, 2), (0, 2), (1, 3))))
 def test_columns_and_back(how, dtype):
     k, d, p, s = how
     x = sample((2, 3, 9, 8), dtype)

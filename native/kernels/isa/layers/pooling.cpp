@@ -34,28 +34,52 @@ RUSHLIGHT_INLINE bool better(T x, T best) {
   return x > best || x != x;
 }
 
-// One window after the other.
+// kMany windows beside one another, from window `o` of a row on; kCut: some reach beyond the row.
+template <int kMany, bool kCut, class T>
+RUSHLIGHT_INLINE void max_windows(const T* x, const PoolWindow& w, Range d, Range h, ptrdiff_t o, T* out, int64_t* indices) {
+  const T none = -T(__builtin_inff());
+  T best[kMany];
+  ptrdiff_t where[kMany], first[kMany];
+  for (int m = 0; m < kMany; m++) {
+    best[m] = none;
+    first[m] = (o + m) * w.w.stride - w.w.pad;
+    where[m] = (d.from * w.h.in + h.from) * w.w.in + under(w.w, o + m).from;
+  }
+  for (ptrdiff_t id = d.from; id < d.to; id += w.d.dilation)
+    for (ptrdiff_t ih = h.from; ih < h.to; ih += w.h.dilation) {
+      const T* const row = x + (id * w.h.in + ih) * w.w.in;
+      for (ptrdiff_t k = 0; k < w.w.kernel; k++)
+        for (int m = 0; m < kMany; m++) {
+          const ptrdiff_t i = first[m] + k * w.w.dilation;
+          const T value = !kCut || (i >= 0 && i < w.w.in) ? row[i] : none;
+          const bool wins = better(value, best[m]);
+          best[m] = wins ? value : best[m];
+          where[m] = wins ? row - x + i : where[m];
+        }
+    }
+  for (int m = 0; m < kMany; m++) out[m] = best[m];
+  for (int m = 0; indices && m < kMany; m++) indices[m] = where[m];
+}
+
+// The windows [from, to) of all rows. Four at a time do not wait for one another.
 template <class T>
-RUSHLIGHT_SHARED void max_pool_plain(const T* x, ptrdiff_t volumes, const PoolWindow& w, T* out, int64_t* indices) {
+RUSHLIGHT_SHARED void max_pool_plain(const T* x, ptrdiff_t volumes, const PoolWindow& w, ptrdiff_t from, ptrdiff_t to, T* out,
+                                     int64_t* indices) {
+  const ptrdiff_t length = (w.w.kernel - 1) * w.w.dilation + 1;
   for (ptrdiff_t v = 0; v < volumes; v++, x += w.volume())
     for (ptrdiff_t od = 0; od < w.d.out; od++)
-      for (ptrdiff_t oh = 0; oh < w.h.out; oh++)
-        for (ptrdiff_t ow = 0; ow < w.w.out; ow++) {
-          const Range d = under(w.d, od), h = under(w.h, oh), c = under(w.w, ow);
-          T best = -T(__builtin_inff());
-          ptrdiff_t where = (d.from * w.h.in + h.from) * w.w.in + c.from;
-          for (ptrdiff_t id = d.from; id < d.to; id += w.d.dilation)
-            for (ptrdiff_t ih = h.from; ih < h.to; ih += w.h.dilation) {
-              const ptrdiff_t row = (id * w.h.in + ih) * w.w.in;
-              for (ptrdiff_t iw = c.from; iw < c.to; iw += w.w.dilation)
-                if (better(x[row + iw], best)) {
-                  best = x[row + iw];
-                  where = row + iw;
-                }
-            }
-          *out++ = best;
-          *indices++ = where;
+      for (ptrdiff_t oh = 0; oh < w.h.out; oh++, out += w.w.out, indices += indices ? w.w.out : 0) {
+        const Range d = under(w.d, od), h = under(w.h, oh);
+        for (ptrdiff_t o = from; o < to;) {
+          const ptrdiff_t start = o * w.w.stride - w.w.pad;
+          int64_t* const places = indices ? indices + o : nullptr;
+          if (to - o < 2) max_windows<1, true>(x, w, d, h, o, out + o, places), o++;
+          else if (to - o < 4) max_windows<2, true>(x, w, d, h, o, out + o, places), o += 2;
+          else if (start < 0 || start + 3 * w.w.stride + length > w.w.in)
+            max_windows<4, true>(x, w, d, h, o, out + o, places), o += 4;
+          else max_windows<4, false>(x, w, d, h, o, out + o, places), o += 4;
         }
+      }
 }
 
 #if defined(RUSHLIGHT_VECTOR_EXTENSION) && defined(__has_builtin)
@@ -83,37 +107,55 @@ RUSHLIGHT_INLINE Vec<T> every_second(const T* p, std::integer_sequence<int, I...
   return {__builtin_shufflevector(a.v, b.v, (I < N / 2 ? 2 * I : 2 * I + 1)...)};
 }
 
-// A register of elements `stride` apart; kStride 0: any.
+// A register of elements `stride` apart; kStride 0: any, of which the first `count` are wanted.
 template <int kStride, class T>
-RUSHLIGHT_INLINE Vec<T> strided(const T* p, ptrdiff_t stride) {
+RUSHLIGHT_INLINE Vec<T> strided(const T* p, ptrdiff_t stride, ptrdiff_t count = Vec<T>::N) {
   constexpr int N = Vec<T>::N;
   if constexpr (kStride == 1) {
     return Vec<T>::load(p);
   } else if constexpr (kStride == 2) {
     return every_second(p, std::make_integer_sequence<int, N>{});
   } else {
-    T elements[N];
-    for (int i = 0; i < N; i++) elements[i] = p[i * stride];
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) {
+      const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+      const __m512i places = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(static_cast<int32_t>(stride)));
+      const auto wanted = static_cast<__mmask16>(count < N ? (1u << count) - 1 : 0xffffu);
+      return {reinterpret_cast<typename Vec<T>::Raw>(_mm512_mask_i32gather_ps(_mm512_setzero_ps(), wanted, places, p, 4))};
+    }
+#endif
+    T elements[N] = {};
+    for (ptrdiff_t i = 0; i < smaller(count, N); i++) elements[i] = p[i * stride];
     return Vec<T>::load(elements);
   }
 }
 
-// Folds a row into the best of `registers` registers of windows. `at`: the place of row[0].
+// Folds a row into the best of `count` windows. `at`: the place of row[0]. No `where`: places are not wanted.
 template <int kStride, class T>
-RUSHLIGHT_INLINE void fold_row(const T* row, ptrdiff_t at, ptrdiff_t registers, const PoolAxis& a, T* best,
+RUSHLIGHT_INLINE void fold_row(const T* row, ptrdiff_t at, ptrdiff_t count, const PoolAxis& a, T* best,
                                typename Places<T>::Index* where) {
   using V = Vec<T>;
   using Raw = typename Places<T>::Raw;
   using Index = typename Places<T>::Index;
+  for (ptrdiff_t r = 0; !where && r * V::N < count; r++) {
+    const T* const first = row + r * V::N * a.stride;
+    V b = V::load(best + r * V::N);
+    for (ptrdiff_t k = 0; k < a.kernel; k++) {
+      const V x = strided<kStride>(first + k * a.dilation, a.stride, count - r * V::N);
+      b.v = (x.v > b.v) | (x.v != x.v) ? x.v : b.v;
+    }
+    b.store(best + r * V::N);
+  }
+  if (!where) return;
   Raw steps;
   for (int i = 0; i < V::N; i++) steps[i] = static_cast<Index>(i * a.stride + at);
-  for (ptrdiff_t r = 0; r < registers; r++) {
+  for (ptrdiff_t r = 0; r * V::N < count; r++) {
     const ptrdiff_t first = r * V::N * a.stride;
     V b = V::load(best + r * V::N);
     Raw places;
     std::memcpy(&places, where + r * V::N, kVecBytes);
     for (ptrdiff_t k = 0; k < a.kernel; k++) {
-      const V x = strided<kStride>(row + first + k * a.dilation, a.stride);
+      const V x = strided<kStride>(row + first + k * a.dilation, a.stride, count - r * V::N);
       const Raw here = steps + static_cast<Index>(first + k * a.dilation);
       const auto wins = (x.v > b.v) | (x.v != x.v);
       b.v = wins ? x.v : b.v;
@@ -125,43 +167,54 @@ RUSHLIGHT_INLINE void fold_row(const T* row, ptrdiff_t at, ptrdiff_t registers, 
 }
 
 // The windows of columns [first, first + count) of all rows; `span`: of the input under them, rounded up to whole registers.
+// `overwrites`: what lies behind them in the output is computed later.
 template <class T>
 RUSHLIGHT_SHARED void max_pool_columns(const T* x, ptrdiff_t volumes, const PoolWindow& w, ptrdiff_t first, ptrdiff_t count,
-                                       ptrdiff_t span, T* out, int64_t* indices) {
+                                       ptrdiff_t span, bool overwrites, T* out, int64_t* indices) {
   using Index = typename Places<T>::Index;
-  constexpr int N = Vec<T>::N;
-  alignas(64) T stage[kStage], best[kColumns];
+  using V = Vec<T>;
+  constexpr int N = V::N;
+  alignas(64) T stage[kStage + N], best[kColumns];
   alignas(64) Index where[kColumns], starts[kColumns];
   const ptrdiff_t registers = (count + N - 1) / N, left = first * w.w.stride - w.w.pad;
   const ptrdiff_t low = larger(0, -left), high = larger(low, smaller(span, w.w.in - left));  // of the stage: inside the row
-  const bool direct = low == 0 && high == span && count % N == 0;
+  // Whole registers may read what lies behind the windows, in the input.
+  const bool inside = low == 0 && left + (count - 1) * w.w.stride + (w.w.kernel - 1) * w.w.dilation < w.w.in;
+  const T *const end = x + volumes * w.volume(), *const out_end = out + volumes * w.positions();
   for (ptrdiff_t i = 0; i < span; i++) stage[i] = -T(__builtin_inff());
   for (ptrdiff_t i = 0; i < count; i++) starts[i] = static_cast<Index>(under(w.w, first + i).from);
   for (ptrdiff_t i = count; i < registers * N; i++) starts[i] = 0;
-  for (ptrdiff_t v = 0; v < volumes; v++, x += w.volume(), out += w.positions(), indices += w.positions())
+  for (ptrdiff_t v = 0; v < volumes; v++, x += w.volume(), out += w.positions(), indices += indices ? w.positions() : 0)
     for (ptrdiff_t od = 0; od < w.d.out; od++)
       for (ptrdiff_t oh = 0; oh < w.h.out; oh++) {
         const Range d = under(w.d, od), h = under(w.h, oh);
         const Index origin = static_cast<Index>((d.from * w.h.in + h.from) * w.w.in);
-        for (ptrdiff_t i = 0; i < registers * N; i++) {
-          best[i] = -T(__builtin_inff());
-          where[i] = origin + starts[i];
-        }
+        for (ptrdiff_t i = 0; i < registers * N; i++) best[i] = -T(__builtin_inff());
+        for (ptrdiff_t i = 0; indices && i < registers * N; i++) where[i] = origin + starts[i];
         for (ptrdiff_t id = d.from; id < d.to; id += w.d.dilation)
           for (ptrdiff_t ih = h.from; ih < h.to; ih += w.h.dilation) {
             const ptrdiff_t at = (id * w.h.in + ih) * w.w.in + left;
             const T* row = x + at;
-            if (!direct) {
-              std::memcpy(stage + low, x + at + low, static_cast<size_t>(high - low) * sizeof(T));
+            if (!inside || end - row < span) {
+              const T* const from = x + at + low;
+              if (end - from >= high - low + N) {
+                for (ptrdiff_t i = 0; i < high - low; i += N) V::load(from + i).store(stage + low + i);
+                for (ptrdiff_t i = high; i < span; i += N) V::all(-T(__builtin_inff())).store(stage + i);
+              } else {
+                std::memcpy(stage + low, from, static_cast<size_t>(high - low) * sizeof(T));
+              }
               row = stage;
             }
-            if (w.w.stride == 1) fold_row<1>(row, at, registers, w.w, best, where);
-            else if (w.w.stride == 2) fold_row<2>(row, at, registers, w.w, best, where);
-            else fold_row<0>(row, at, registers, w.w, best, where);
+            Index* const places = indices ? where : nullptr;
+            if (w.w.stride == 1) fold_row<1>(row, at, count, w.w, best, places);
+            else if (w.w.stride == 2) fold_row<2>(row, at, count, w.w, best, places);
+            else fold_row<0>(row, at, count, w.w, best, places);
           }
         const ptrdiff_t to = (od * w.h.out + oh) * w.w.out + first;
-        std::memcpy(out + to, best, static_cast<size_t>(count) * sizeof(T));
-        for (ptrdiff_t i = 0; i < count; i++) indices[to + i] = where[i];
+        const ptrdiff_t written = overwrites && out_end - (out + to) >= registers * N ? registers * N : count;
+        for (ptrdiff_t i = 0; written > count && i < written; i += N) V::load(best + i).store(out + to + i);
+        if (written == count) std::memcpy(out + to, best, static_cast<size_t>(count) * sizeof(T));
+        for (ptrdiff_t i = 0; indices && i < written; i++) indices[to + i] = where[i];
       }
 }
 #endif
@@ -174,17 +227,24 @@ void max_pool_of(const T* x, ptrdiff_t volumes, const PoolWindow& w, T* out, int
   // The elements of a row under one window, and under n windows.
   const ptrdiff_t reach = (w.w.kernel - 1) * w.w.dilation + 1;
   const auto span_of = [&](ptrdiff_t n) { return ((n + N - 1) / N * N - 1) * w.w.stride + reach; };
-  if (w.w.out >= kFewest && w.volume() < INT32_MAX && reach < kStage && w.w.stride < kStage && span_of(N) <= kStage) {
-    ptrdiff_t columns = smaller(kColumns, (kStage - reach) / w.w.stride / N * N);
-    columns = larger(columns, N);
-    for (ptrdiff_t first = 0; first < w.w.out; first += columns) {
-      const ptrdiff_t count = smaller(columns, w.w.out - first);
-      max_pool_columns(x, volumes, w, first, count, span_of(count), out, indices);
+  // Windows [low, high) are inside the rows.
+  const ptrdiff_t low = smaller((w.w.pad + w.w.stride - 1) / w.w.stride, w.w.out), room = w.w.in + w.w.pad - reach;
+  const ptrdiff_t high = room < 0 ? low : larger(low, smaller(room / w.w.stride + 1, w.w.out)), cut = w.w.out - (high - low);
+  const ptrdiff_t fewest = w.w.stride > 2 ? N : cut > 2 ? N / 2 : kFewest;
+  if (w.w.out - (cut > 2 ? 0 : cut) >= fewest && w.volume() < INT32_MAX && reach < kStage && w.w.stride < kStage &&
+      span_of(N) <= kStage) {
+    const ptrdiff_t columns = larger(N, smaller(kColumns, (kStage - reach) / w.w.stride / N * N));
+    const ptrdiff_t from = cut > 2 ? 0 : low, to = cut > 2 ? w.w.out : high;
+    for (ptrdiff_t first = from; first < to; first += columns) {
+      const ptrdiff_t count = smaller(columns, to - first);
+      max_pool_columns(x, volumes, w, first, count, span_of(count), count == to - from, out, indices);
     }
+    if (from > 0) max_pool_plain(x, volumes, w, 0, from, out, indices);
+    if (to < w.w.out) max_pool_plain(x, volumes, w, to, w.w.out, out, indices);
     return;
   }
 #endif
-  max_pool_plain(x, volumes, w, out, indices);
+  max_pool_plain(x, volumes, w, 0, w.w.out, out, indices);
 }
 
 void max_pool(DType dtype, const void* x, ptrdiff_t volumes, const PoolWindow& w, void* out, int64_t* indices) {
@@ -209,7 +269,7 @@ void max_cuts_of(const T* x, ptrdiff_t volumes, const CutVolume& c, T* out, int6
                 }
             }
           *out++ = best;
-          *indices++ = where;
+          if (indices) *indices++ = where;
         }
 }
 void max_cuts(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out, int64_t* indices) {
@@ -287,20 +347,30 @@ RUSHLIGHT_INLINE void sum_windows(const T* row, const Cuts& w, const Block& b, T
       sums[o - b.first] = sum;
     }
   };
+  const auto several = [&]() {  // sums beside one another, which do not wait for one another
+    for (; o + 4 <= smaller(b.last, w.even_to); o += 4) {
+      const T* const from = row + w.from[o] - b.from;
+      T sums4[4] = {};
+      for (ptrdiff_t k = 0; k < w.kernel; k++)
+        for (int i = 0; i < 4; i++) sums4[i] += from[i * w.stride + k];
+      for (int i = 0; i < 4; i++) sums[o - b.first + i] = sums4[i];
+    }
+  };
   plain(smaller(b.last, w.even_from));
 #ifdef RUSHLIGHT_POOLS_BY_REGISTER
   using V = Vec<T>;
   const auto by_register = [&]<int kStride>() {
     for (; o + V::N <= smaller(b.last, w.even_to); o += V::N) {
       const T* from = row + w.from[o] - b.from;
-      V sum = strided<kStride>(from, w.stride);
-      for (ptrdiff_t k = 1; k < w.kernel; k++) sum = sum + strided<kStride>(from + k, w.stride);
+      V sum = V::all(0);  // which is no -0, whatever is added
+      for (ptrdiff_t k = 0; k < w.kernel; k++) sum = sum + strided<kStride>(from + k, w.stride);
       sum.store(sums + o - b.first);
     }
   };
   if (w.stride == 1) by_register.template operator()<1>();
   else if (w.stride == 2) by_register.template operator()<2>();
 #endif
+  several();
   plain(b.last);
 }
 
@@ -321,11 +391,18 @@ void mean_cuts_of(const T* x, ptrdiff_t volumes, const CutVolume& c, T* out) {
             });
           } else {
             const ptrdiff_t n = b.to - b.from;
-            for (ptrdiff_t i = 0; i < n; i++) row[i] = 0;
+            const T* sums = nullptr;  // of the rows; a single one is read where it lies
             each_row(x, c, od, oh, [&](const T* from) {
-              for (ptrdiff_t i = 0; i < n; i++) row[i] += from[b.from + i];
+              from += b.from;
+              if (!sums) {
+                sums = from;
+                return;
+              }
+              for (ptrdiff_t i = 0; i < n; i++) row[i] = sums[i] + from[i];
+              sums = row;
             });
-            sum_windows(row, c.w, b, to);
+            if (!sums) std::memset(row, 0, sizeof(row)), sums = row;
+            sum_windows(sums, c.w, b, to);
           }
           set_divisors(c, od, oh, b, divisors);
           for (ptrdiff_t i = 0; i < b.count(); i++) to[i] /= divisors[i];

@@ -19,12 +19,21 @@ RUSHLIGHT_INLINE double scalar_log(double x) { return ::log(x); }
 // A whole register of which the first n elements are p[0..n), the others `fill`.
 template <class T>
 RUSHLIGHT_INLINE Vec<T> load_some(const T* p, ptrdiff_t n, T fill) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4)
+    return {reinterpret_cast<typename Vec<T>::Raw>(
+        _mm512_mask_loadu_ps(_mm512_set1_ps(fill), static_cast<__mmask16>((1u << n) - 1), p))};
+#endif
   T lanes[Vec<T>::N];
   for (int i = 0; i < Vec<T>::N; i++) lanes[i] = i < n ? p[i] : fill;
   return Vec<T>::load(lanes);
 }
 template <class T>
 RUSHLIGHT_INLINE void store_some(Vec<T> v, T* p, ptrdiff_t n) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4)
+    return _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), reinterpret_cast<__m512>(v.v));
+#endif
   T lanes[Vec<T>::N];
   v.store(lanes);
   for (ptrdiff_t i = 0; i < n; i++) p[i] = lanes[i];
@@ -51,15 +60,12 @@ T exp_sum(const T* x, ptrdiff_t n, T shift, T* out) {
     a = a + e;
     if (out) e.store(out + i);
   }
-  T sum = horizontal_sum(a + b);
   if (i < n) {
-    const V e = exp(load_some(x + i, n - i, shift) - s);
-    T lanes[V::N];
-    e.store(lanes);
-    for (ptrdiff_t j = 0; j < n - i; j++) sum += lanes[j];
+    const V e = exp(load_some(x + i, n - i, -T(__builtin_inff())) - s);  // 0 behind the end
+    b = b + e;
     if (out) store_some(e, out + i, n - i);
   }
-  return sum;
+  return horizontal_sum(a + b);
 }
 
 constexpr ptrdiff_t kBlock = 2048;

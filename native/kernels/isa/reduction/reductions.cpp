@@ -457,40 +457,55 @@ void cumulate(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdif
 
 namespace {
 
-// The columns of kVecs registers. Two sums are kept of each, which do not wait for each other.
-template <int kVecs, class V, class T>
-RUSHLIGHT_INLINE void add_columns(const void* const* rows, const T* scales, ptrdiff_t many, ptrdiff_t at, T* sums) {
-  V even[kVecs], odd[kVecs];
-  const auto value = [&](ptrdiff_t i, int v) {
-    const V x = V::load(static_cast<const T*>(rows[i]) + at + v * V::N);
-    return scales ? x * V::all(scales[i]) : x;
-  };
-  for (int v = 0; v < kVecs; v++) even[v] = odd[v] = V::all(T(0));
-  ptrdiff_t i = 0;
-  for (; i + 1 < many; i += 2) {
-    for (ptrdiff_t ahead = i + 8; ahead < i + 10 && ahead < many; ahead++)
-      for (int v = 0; v < kVecs; v++) __builtin_prefetch(static_cast<const T*>(rows[ahead]) + at + v * V::N);
-    for (int v = 0; v < kVecs; v++) even[v] = even[v] + value(i, v), odd[v] = odd[v] + value(i + 1, v);
+// The columns of kVecs registers from `at` on, of which the last may begin earlier, at `last`: its columns before are summed twice
+// and left out.
+template <int kVecs, class T>
+RUSHLIGHT_INLINE void add_columns(const void* const* rows, const T* scales, ptrdiff_t many, ptrdiff_t at, ptrdiff_t last, T* sums) {
+  using V = Vec<T>;
+  V total[kVecs];
+  const auto place = [&](int v) { return v == kVecs - 1 ? last : at + v * V::N; };
+  for (int v = 0; v < kVecs; v++) total[v] = V::all(T(0));
+  for (ptrdiff_t i = 0; i < many; i++) {
+    const T* const row = static_cast<const T*>(rows[i]);
+    const T* const ahead = static_cast<const T*>(rows[i + 8 < many ? i + 8 : i]);
+    for (int v = 0; v < kVecs; v += 2) __builtin_prefetch(ahead + place(v));  // lines come in pairs
+    const V scale = V::all(scales ? scales[i] : T(1));
+    for (int v = 0; v < kVecs; v++) total[v] = total[v] + (scales ? V::load(row + place(v)) * scale : V::load(row + place(v)));
   }
-  if (i < many)
-    for (int v = 0; v < kVecs; v++) even[v] = even[v] + value(i, v);
-  for (int v = 0; v < kVecs; v++) (V::load(sums + at + v * V::N) + (even[v] + odd[v])).store(sums + at + v * V::N);
+  for (int v = 0; v + 1 < kVecs; v++) (V::load(sums + place(v)) + total[v]).store(sums + place(v));
+  T lanes[V::N];
+  total[kVecs - 1].store(lanes);
+  for (ptrdiff_t j = at + (kVecs - 1) * V::N; j < last + V::N; j++) sums[j] += lanes[j - last];
+}
+
+// Few columns, kWidth of them at a time. Two sums are kept of each, which do not wait for each other.
+template <int kWidth, class T>
+RUSHLIGHT_INLINE void add_few(const void* const* rows, const T* scales, ptrdiff_t many, ptrdiff_t at, T* sums) {
+  T even[kWidth] = {}, odd[kWidth] = {};
+  const auto add = [&](ptrdiff_t i, T* to) {
+    const T* const row = static_cast<const T*>(rows[i]) + at;
+    for (int j = 0; j < kWidth; j++) to[j] += scales ? row[j] * scales[i] : row[j];
+  };
+  ptrdiff_t i = 0;
+  for (; i + 1 < many; i += 2) add(i, even), add(i + 1, odd);
+  if (i < many) add(i, even);
+  for (int j = 0; j < kWidth; j++) sums[at + j] += even[j] + odd[j];
 }
 
 template <class T>
 void add_rows_of(const void* const* rows, const T* scales, ptrdiff_t many, ptrdiff_t n, T* sums) {
-  using V = Vec<T>;
+  constexpr ptrdiff_t N = Vec<T>::N, kMost = 4;
   ptrdiff_t j = 0;
-  for (; j + 4 * V::N <= n; j += 4 * V::N) add_columns<4, V>(rows, scales, many, j, sums);
-  for (; j + V::N <= n; j += V::N) add_columns<1, V>(rows, scales, many, j, sums);
-  for (; j < n; j++) {
-    T sum = 0;
-    for (ptrdiff_t i = 0; i < many; i++) {
-      const T x = static_cast<const T*>(rows[i])[j];
-      sum += scales ? x * scales[i] : x;
-    }
-    sums[j] += sum;
+  while (n >= N && j < n) {
+    const ptrdiff_t vecs = smaller((n - j + N - 1) / N, kMost), last = smaller(j + (vecs - 1) * N, n - N);
+    if (vecs == 4) add_columns<4>(rows, scales, many, j, last, sums);
+    else if (vecs == 3) add_columns<3>(rows, scales, many, j, last, sums);
+    else if (vecs == 2) add_columns<2>(rows, scales, many, j, last, sums);
+    else add_columns<1>(rows, scales, many, j, last, sums);
+    j += vecs * N;
   }
+  for (; j + 4 <= n; j += 4) add_few<4>(rows, scales, many, j, sums);
+  for (; j < n; j++) add_few<1>(rows, scales, many, j, sums);
 }
 
 void add_rows(DType dtype, const void* const* rows, const void* scales, ptrdiff_t many, ptrdiff_t n, void* sums) {

@@ -254,6 +254,10 @@ _prelu_kernel = pointwise(
 )
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
+    sizes, count = input.shape, weight.numel()
+    common = len(sizes) > 1 and weight.ndim == 1 and count in (1, sizes[1])
+    if common and input.dtype is weight.dtype:
+        return _prelu_kernel(input, weight.view(1, count, *(1,) * (len(sizes) - 2)))
     if weight.dim() > 1:
         raise RuntimeError(
             "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
@@ -268,19 +272,12 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         return _prelu_kernel(
             input, weight.reshape(()) if weight.dim() and not input.dim() else weight
         )
-    count = weight.numel()
-    if count != 1:
-        if input.dim() == 0:
-            raise RuntimeError("Not allow zero-dim input tensor.")
-        channels = input.shape[1] if input.dim() > 1 else 1
-        if channels != count:
-            raise RuntimeError(
-                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                f"{count} and channel size = {channels}."
-            )
-    shape = [1] * input.dim()
-    shape[1 if input.dim() > 1 else 0] = count
-    return _prelu_kernel(input, weight.view(shape))
+    if input.dim() == 0:
+        raise RuntimeError("Not allow zero-dim input tensor.")
+    raise RuntimeError(
+        "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+        f"{count} and channel size = {sizes[1] if len(sizes) > 1 else 1}."
+    )
 
 
 # ---- exponential below 0

@@ -2,74 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._core import Op
-from ..table.arrays import Array, check_64_bits, listed, refuse, rounded, widened
+from ..table.arrays import check_64_bits, listed, refuse
 from ..table.kinds import composite, general, linear
 from ..table.reference import alias
 from ..table.signature import Flag, Tensor
-from .pooling import pool_scatter
+from .pooling import has_no_history, largest_alone, pool_scatter
 
 _Ints = tuple[int, ...]
-
-
-def _cuts(n: int, out: int) -> tuple[Array, Array]:
-    """Where the windows along a dimension start and end."""
-    i = np.arange(out)
-    return i * n // max(out, 1), -(-((i + 1) * n) // max(out, 1))
-
-
-def _sums(x: Array, axis: int, start: Array, end: Array) -> Array:
-    """The sums of windows along an axis, none of them empty."""
-    if not start.size or not x.shape[axis]:
-        shape = (*x.shape[:axis], start.size, *x.shape[axis + 1 :])
-        return np.zeros(shape, x.dtype)
-    # `reduceat` wants every end to be a place: those of the whole are left to it.
-    cuts = np.stack((start, end), 1).reshape(2 * start.size)
-    inside = cuts < x.shape[axis]
-    last = int(inside.argmin()) if not inside.all() else cuts.size
-    if inside[last:].any():  # several windows end with the input
-        border = np.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)
-        x, last = np.concatenate((x, border), axis), cuts.size
-    return np.add.reduceat(x, cuts[:last], axis)[(slice(None),) * axis + (slice(None, None, 2),)]
-
-
-def _counts(x: Array, axis: int, counts: Array) -> Array:
-    return counts.astype(x.dtype).reshape(counts.size, *(1,) * (x.ndim - 1 - axis))
-
-
-def _adaptive_avg(x: Array, out: _Ints) -> Array:
-    n = len(out)
-    wide = widened(x)
-    for axis, m in zip(range(x.ndim - n, x.ndim), out, strict=True):
-        start, end = _cuts(x.shape[axis], m)
-        wide = _sums(wide, axis, start, end) / _counts(wide, axis, end - start)
-    return rounded(np.ascontiguousarray(wide), x)
-
-
-def _adaptive_avg_back(g: Array, size: _Ints) -> Array:
-    n = len(size)
-    wide = widened(g)
-    for axis, m in zip(range(g.ndim - n, g.ndim), size, strict=True):
-        start, end = _cuts(m, g.shape[axis])
-        places = np.arange(m)  # those of the input, each in a run of windows
-        first, last = np.searchsorted(end, places, "right"), np.searchsorted(start, places, "right")
-        wide = _sums(wide / _counts(wide, axis, end - start), axis, first, last)
-    return rounded(wide, g)
 
 
 def _adaptive_avg_op(n: int) -> Op:
     forward = linear(
         f"_adaptive_avg_pool{n}d(input: Tensor, output_size: Any)",
-        _adaptive_avg,
-        native=_core.kernels.adaptive_avg_pool,
+        _core.kernels.adaptive_avg_pool,
         transpose={"input": lambda g, input_shape: back(g, tuple(input_shape[-n:]))},
         batch="folded",
         node=f"AdaptiveAvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
@@ -80,8 +31,7 @@ def _adaptive_avg_op(n: int) -> Op:
     )
     back: Any = linear(
         f"_adaptive_avg_pool{n}d_transpose(input: Tensor, output_size: Any)",
-        _adaptive_avg_back,
-        native=_core.kernels.adaptive_avg_pool_backward,
+        _core.kernels.adaptive_avg_pool_backward,
         transpose={"input": lambda g, input_shape: forward(g, tuple(input_shape[-n:]))},
         batch="folded",
         node=f"AdaptiveAvgPool{max(n, 2)}DBackwardBackward0",
@@ -91,56 +41,10 @@ def _adaptive_avg_op(n: int) -> Op:
     return forward
 
 
-def _last_nan_or_largest(x: Array, axis: int) -> Array:
-    """Where the first of the largest elements is along the last axis; of NaN it is the last."""
-    best = x.argmax(axis)
-    unordered = x != x
-    if unordered.any():
-        last = x.shape[axis] - 1 - np.flip(unordered, axis).argmax(axis)
-        best = np.where(unordered.any(axis), last, best)
-    return np.expand_dims(best, axis)
-
-
-def _largest(x: Array, places: Array, axis: int, m: int) -> tuple[Array, Array]:
-    """The largest elements of m windows along an axis, and their places."""
-    start, end = _cuts(x.shape[axis], m)
-    longest = int((end - start).max(initial=0))
-    if longest > m:  # few long windows: one after the other
-        found = []
-        for a, b in zip(start, end, strict=True):
-            at: Any = (slice(None),) * axis + (slice(a, b),)
-            best = _last_nan_or_largest(x[at], axis)
-            found.append([np.take_along_axis(part[at], best, axis) for part in (x, places)])
-        values, best = (np.concatenate(parts, axis) for parts in zip(*found, strict=True))
-        return values, best
-    values, best = x.take(start, axis), places.take(start, axis)
-    for k in range(1, longest):  # many short ones: element by element
-        at = np.minimum(start + k, end - 1)
-        other = x.take(at, axis)
-        better = (other > values) | (other != other)
-        values, best = (
-            np.where(better, other, values),
-            np.where(better, places.take(at, axis), best),
-        )
-    return values, best
-
-
-def _adaptive_max(x: Array, out: _Ints) -> tuple[Array, ...]:
-    n = len(out)
-    size = x.shape[-n:]
-    wide = widened(x)
-    places = np.broadcast_to(np.arange(math.prod(size)).reshape(size), x.shape)
-    for axis in reversed(range(x.ndim - n, x.ndim)):
-        if x.shape[axis] or not out[axis - x.ndim]:
-            wide, places = _largest(wide, places, axis, out[axis - x.ndim])
-    return rounded(np.ascontiguousarray(wide), x), np.ascontiguousarray(places)
-
-
 def _adaptive_max_op(n: int) -> Op:
     return general(
         f"_adaptive_max_pool{n}d(input: Tensor, output_size: Any)",
-        _adaptive_max,
-        native=_core.kernels.adaptive_max_pool,
+        _core.kernels.adaptive_max_pool,
         vjp={"input": lambda g, out1, input_shape: pool_scatter(g, out1, tuple(input_shape), n)},
         backward=(_core.kernels.max_pool_backward, "g out1 input_shape output_size"),
         batch="folded",
@@ -196,6 +100,7 @@ def _target_size(name: str, input: Tensor, output_size: Any, n: int, colon: str)
 
 def _adaptive_of(n: int) -> Any:
     average, largest = _adaptive_avg_op(n), _adaptive_max_op(n)
+    alone = largest_alone(f"adaptive_max_pool{n}d", _core.kernels.adaptive_max_pool_values)
     avg_name, max_name = f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d"
     where = "nn torch" if n == 1 else "nn"
 
@@ -205,6 +110,7 @@ def _adaptive_of(n: int) -> Any:
         name=avg_name,
         autocast="float32 here" if n == 3 else "",
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
+        remembers=True,
     )
     def avg(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
         ones = output_size in (1, (1,) * n, [1] * n)
@@ -217,26 +123,30 @@ def _adaptive_of(n: int) -> Any:
             return mean
         wanted = _target_size(avg_name, input, output_size, n, "")
         refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._form, "biuc")
-        return average(input, wanted)
+        return _core.remember(average, input, wanted)
 
     @composite(
         where="nn",
         name=max_name,
         autocast="float32 here" if n == 3 else "",
         doc=f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
+        remembers=True,
     )
     def maximum(
         input: Tensor, output_size: int | Sequence[int | None], return_indices: Flag = False
     ) -> Any:
         wanted = _target_size(max_name, input, output_size, n, ":")
         refuse("adaptive_max_pool2d" if n < 3 else max_name, input._form, "biuc")
-        pair = largest(input, wanted)
+        if not return_indices and has_no_history(input):
+            return _core.remember(alone, input, wanted)
+        pair = _core.remember(largest, input, wanted)
         return pair if return_indices else pair[0]
 
     @composite(
         where="nn",
         name=f"{max_name}_with_indices",
         doc="Largest elements and their places.",
+        remembers=True,
     )
     def with_indices(
         input: Tensor, output_size: int | Sequence[int | None], return_indices: Flag = True

@@ -22,7 +22,6 @@ from ..table.signature import Ints, Tensor
 from .pooling import (
     checked_window,
     each_dim,
-    frozen,
     window_count,
     window_counts,
     window_slices,
@@ -187,21 +186,13 @@ def _avg_pool_of(n: int) -> Any:
             )
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        k, s, p, _ = checked_window(
-            name,
-            n,
-            input.shape,
-            frozen(kernel_size),
-            frozen(stride),
-            frozen(padding),
-            1,
-            ceil_mode,
-        )
+        how = kernel_size, stride, padding, 1, ceil_mode
+        k, s, p, _ = checked_window(name, n, input.shape, *how)
         if n < 3:
             _refuse_types("avg_pool2d", input._form)
         else:
             _refuse_types("avg_pool3d_out_frame", input._form, halves=True)
-        return op(input, k, s, p, ceil_mode, count_include_pad, divisor_override)
+        return _core.remember(op, input, k, s, p, ceil_mode, count_include_pad, divisor_override)
 
     enter = composite(
         where="nn torch" if n == 1 else "nn",
@@ -209,6 +200,7 @@ def _avg_pool_of(n: int) -> Any:
         name=name,
         autocast="float32 here" if n == 3 else "",
         doc=f"The mean of each window of {n} dimension(s).",
+        remembers=True,
     )
     if n == 1:
 

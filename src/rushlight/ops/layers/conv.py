@@ -483,7 +483,7 @@ def run(
     _check_geometry(
         input.shape, weight.shape, bias_shape, stride, padding, dilation, groups, transposed=False
     )
-    result = _convolution(input, weight, bias, stride, padding, dilation, groups)
+    result = _core.remember(_convolution, input, weight, bias, stride, padding, dilation, groups)
     return result if batched else result.squeeze(0)
 
 
@@ -556,7 +556,9 @@ def run_transposed(
         ]
         input = pad(input, border)
     shape = (input.shape[0], weight.shape[1] * groups, *out)
-    result = _convolution_input(input, weight, bias, shape, stride, padding, dilation, groups)
+    result = _core.remember(
+        _convolution_input, input, weight, bias, shape, stride, padding, dilation, groups
+    )
     return result if batched else result.squeeze(0)
 
 
@@ -573,6 +575,7 @@ def _public(n: int) -> None:
             "(input, weight, bias, stride, padding, dilation, groups)",
             '(input, weight, bias, stride, padding: str = "valid", dilation, groups)',
         ),
+        remembers=True,
     )
     def conv(
         input: Tensor,
@@ -591,6 +594,7 @@ def _public(n: int) -> None:
         name=transposed_name,
         autocast="low",
         doc=f"The transpose of a convolution over {n} dimension{'s' * (n > 1)}.",
+        remembers=True,
     )
     def transposed(
         input: Tensor,

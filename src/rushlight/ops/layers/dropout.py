@@ -21,7 +21,7 @@ from ..making.creation import empty_like
 from ..table.arrays import Array, refuse
 from ..table.kinds import composite
 from ..table.reference import alias
-from ..table.signature import Flag, Tensor
+from ..table.signature import Flag, Tensor, dtype
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -60,20 +60,24 @@ def _apply(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
 
 
 @draws()
-def drawn_mask(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor:
-    """A mask of `shape` (None: that of input, and its layout)."""
+def drawn_mask(
+    input: Tensor, shape: tuple[int, ...] | None, p: float, kind: dtype | None = None
+) -> Tensor:
+    """A mask of `shape` (None: that of input, and its layout), of a type or of that of input."""
+    if shape is None:
+        made = _kernels.bernoulli_like(input, 1.0 - p, dtype=kind)
+        if made is not NotImplemented:
+            return made
     where = of(input)
     if not where.has_memory:
         return where.from_host(input) if shape is None else input.new_empty(shape)
+    if shape is not None and not where.makes:
+        return _wrap(_keep(np.empty(shape, input._seen.dtype), p))
+    mask = empty_like(input, dtype=kind) if shape is None else input.new_empty(shape)
     if where.makes:
-        mask = empty_like(input) if shape is None else input.new_empty(shape)
         fill("bernoulli_", None, mask, 1.0 - p)
-        return mask
-    a = input._seen
-    if shape is not None or a.flags.c_contiguous:
-        return _wrap(_keep(np.empty(a.shape if shape is None else shape, a.dtype), p))
-    mask = empty_like(input)
-    _keep(mask._array, p)
+    else:
+        _keep(mask._array, p)
     return mask
 
 

@@ -147,7 +147,7 @@ def _row(padding_idx: int | None, n: int) -> int:
 _Unchecked = Any  # `weight` comes first in torch.embedding, which checks its type
 
 
-@composite(where="nn")
+@composite(where="nn", remembers=True)
 def embedding(
     input: Tensor,
     weight: _Unchecked,
@@ -165,9 +165,10 @@ def embedding(
     padding_idx = -1 if padding_idx is None else padding_idx
     if sparse and _records(weight):
         return _with_sparse_gradient(weight, input, padding_idx, scale_grad_by_freq)
-    if scale_grad_by_freq:
-        return _embedding_scaled(weight, input, padding_idx)
-    return _embedding_op(weight, input, padding_idx)
+    op = _embedding_scaled if scale_grad_by_freq else _embedding_op
+    if sparse or max_norm is not None:
+        return op(weight, input, padding_idx)
+    return _core.remember(op, weight, input, padding_idx)
 
 
 def _records(weight: Tensor) -> bool:
@@ -349,7 +350,7 @@ def embedding_bag(
             f"it must have the same shape as the input ({input.shape})"
         )
     plain = mode != "max" and not sparse and not scale_grad_by_freq and not include_last_offset
-    plain = plain and weight.dtype.itemsize > 2 and weight.ndim == 2 and _plain(input)
+    plain = plain and weight.ndim == 2 and _plain(input)
     plainly = mode == "max" or padding_idx is not None or weight.dtype.name == "float64"
     if input.ndim == 2:
         if offsets is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._base.dtypes import float32, float64
 from ..._base.errors import not_implemented_for
 from ..._core import Op
@@ -138,6 +139,7 @@ def _outside(low: int, high: int) -> RuntimeError:
         "(input, scale: Tensor, zero_point: Tensor, quant_min, quant_max)",
         "(input, scale: float, zero_point: int, quant_min, quant_max)",
     ),
+    remembers=True,
 )
 def fake_quantize_per_tensor_affine(
     input: Tensor, scale: Any, zero_point: Any, quant_min: int, quant_max: int
@@ -146,14 +148,15 @@ def fake_quantize_per_tensor_affine(
     hold, zero_point standing for 0."""
     _check_range(quant_min, quant_max)
     if isinstance(scale, Tensor):
-        return _by_tensors(input, scale, zero_point, quant_min, quant_max)
+        return _core.remember(_by_tensors, input, scale, zero_point, quant_min, quant_max)
     if not quant_min <= zero_point <= quant_max:
         raise _outside(quant_min, quant_max)
     if input.dtype.is_floating_point and input.dtype is not float64:
         step = np.float32(scale)
         with np.errstate(all="ignore"):
             inverse = float(np.float32(1) / step)
-        return _by_numbers_in_float32(input, float(step), inverse, zero_point, quant_min, quant_max)
+        numbers = float(step), inverse, zero_point, quant_min, quant_max
+        return _core.remember(_by_numbers_in_float32, input, *numbers)
     tensor = of(input).tensor
     values = tensor(np.array(scale, np.float32)), tensor(np.array(zero_point))
     return _by_numbers(input, *values, quant_min, quant_max)

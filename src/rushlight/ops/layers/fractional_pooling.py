@@ -48,7 +48,7 @@ def _pool(
         return np.zeros(shape, x.dtype), np.zeros(shape, np.int64)
     planes = math.prod(x.shape[:-n])
     flat = x.reshape(planes, math.prod(size))
-    u = samples.reshape(planes, n)
+    u = samples.reshape(-1, n)[:planes]
     places = np.zeros((planes, *(1,) * 2 * n), np.int64)  # (plane, windows..., kernel...)
     for d, order in enumerate(_ORDER[n]):
         starts = _starts(u[:, order], size[d], out[d], kernel[d])
@@ -123,7 +123,10 @@ def _of(n: int) -> None:
         channels = input.shape[-planes]
         if samples is None:
             refuse("check_uniform_bounds", input._form, "biu")
-            samples = rand(batch, channels, n, dtype=input.dtype, device=input.device)
+            how = {"dtype": input.dtype, "device": input.device}
+            samples = _core.kernels.rand(batch, channels, n, **how)
+            if samples is NotImplemented:
+                samples = rand(batch, channels, n, **how)
         elif samples.dtype is not input.dtype:
             raise RuntimeError("Expect _random_samples to have the same dtype as input")
         elif samples.shape[1] != channels:
@@ -148,7 +151,7 @@ def _of(n: int) -> None:
                 raise RuntimeError(
                     f"{said}(): pool {which} {k} too large relative to input {which} {have}"
                 )
-        return op(input, samples[:batch], kernel, out)
+        return _core.remember(op, input, samples, kernel, out)
 
     @composite(
         where="nn",
@@ -156,6 +159,7 @@ def _of(n: int) -> None:
         autocast="float32 here",
         doc=f"The largest elements of windows of {n} dimensions at random distances.",
         traits="random",
+        remembers=True,
     )
     def pool(
         input: Tensor,
@@ -174,6 +178,7 @@ def _of(n: int) -> None:
         doc=f"The largest elements of windows of {n} dimensions at random distances, and their "
         "places.",
         traits="random",
+        remembers=True,
     )
     def pool_with_indices(
         input: Tensor,

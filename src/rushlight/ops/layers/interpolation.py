@@ -231,7 +231,7 @@ def _check_sizes(spatial: Sequence[int], wanted: Sequence[int]) -> None:
     )
 
 
-@composite(where="nn")
+@composite(where="nn", remembers=True)
 def interpolate(
     input: Tensor,
     size: Any = None,
@@ -309,8 +309,8 @@ def resampled(
         tuple(input.shape[2:]), tuple(wanted), tuple(factors), mode, corners, antialias, bytes_
     )
     if bytes_:
-        return _upsample_bytes(input, taps)
-    return _upsamples[mode + ("-aa" if antialias else ""), n](input, taps)
+        return _core.remember(_upsample_bytes, input, taps)
+    return _core.remember(_upsamples[mode + ("-aa" if antialias else ""), n], input, taps)
 
 
 @functools.lru_cache(maxsize=256)
@@ -640,7 +640,7 @@ def _check_grid_sizes(input: Tensor, grid: Tensor, mode: str) -> None:
         )
 
 
-@composite(where="nn", autocast="float32 here, widest there")
+@composite(where="nn", autocast="float32 here, widest there", remembers=True)
 def grid_sample(
     input: Tensor,
     grid: Tensor,
@@ -651,11 +651,15 @@ def grid_sample(
     """input sampled at the places of grid, whose last dimension is (x, y) or (x, y, z) in [-1,
     1]."""
     _check_grid(input, grid, mode, padding_mode)
+    warns = align_corners is None
     align_corners = _corners(align_corners)
     _check_grid_sizes(input, grid, mode)
     refuse(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input._form, "biuc")
     how = GRID_MODES.index(mode), GRID_PADDINGS.index(padding_mode), bool(align_corners)
-    return _samplers[input.ndim - 2](input, grid, *how)
+    sampler = _samplers[input.ndim - 2]
+    if warns:
+        return sampler(input, grid, *how)
+    return _core.remember(sampler, input, grid, *how)
 
 
 def _mirror(x: Tensor, size: int, corners: bool) -> tuple[Tensor, Tensor]:

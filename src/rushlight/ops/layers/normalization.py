@@ -148,7 +148,7 @@ def _check_types(input: Tensor, *parts: Any) -> None:
     raise RuntimeError(f"{why} The input is {input.dtype}, a parameter {other}.")
 
 
-@composite(where="nn", autocast="float32 there")
+@composite(where="nn", autocast="float32 there", remembers=True)
 def layer_norm(
     input: Tensor,
     normalized_shape: Sizes,
@@ -158,7 +158,7 @@ def layer_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, then weight and bias."""
     _check_normalized(input, normalized_shape, weight, bias)
-    return _native_layer_norm(input, len(normalized_shape), weight, bias, eps)[0]
+    return _core.remember(_native_layer_norm, input, len(normalized_shape), weight, bias, eps)[0]
 
 
 def _torch_layer_norm(
@@ -480,7 +480,7 @@ native_group_norm_op = general(
 )
 
 
-@composite(where="nn torch", method=False, autocast="float32 there")
+@composite(where="nn torch", method=False, autocast="float32 there", remembers=True)
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -514,7 +514,7 @@ def group_norm(
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.size()}"
         )
-    return native_group_norm_op(input, num_groups, weight, bias, eps)[0]
+    return _core.remember(native_group_norm_op, input, num_groups, weight, bias, eps)[0]
 
 
 @composite(where="nn", method=False)

@@ -255,7 +255,7 @@ def _border(input: Tensor, pad: _Ints, mode: str) -> Tensor:
     taps = _border_taps(tuple(input.shape), pad, mode)
     if mode != "circular":
         refuse(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{n}d", input._form, "b")
-    return _pads[mode, n](input, taps)
+    return _core.remember(_pads[mode, n], input, taps)
 
 
 @functools.lru_cache(maxsize=256)
@@ -266,7 +266,7 @@ def _border_taps(shape: _Ints, pad: _Ints, mode: str) -> tuple[Any, ...]:
     return tuple((d, tap(_PLACES[mode](shape[d], a, b)[None])) for d, a, b in widths)
 
 
-@composite(where="nn")
+@composite(where="nn", remembers=True)
 def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None = None) -> Tensor:
     """A border around the last dimensions: widths (last before, last after, the one before it,
     ...)."""
@@ -293,7 +293,7 @@ def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None 
                 )
         if isinstance(value, complex):
             raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
-        return constant_pad_nd(input, widths, 0 if value is None else float(value))
+        return _core.remember(constant_pad_nd, input, widths, 0 if value is None else float(value))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in _PLACES:

@@ -8,7 +8,6 @@ integers are defined on NumPy through windows.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from ... import _core
 from ..._base import determinism as _determinism
 from ..._core import Op
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
-from ..table.kinds import composite, general, linear
+from ..table.kinds import composite, constant, general, linear
 from ..table.signature import Flag, Ints, Tensor
 
 _kernels = _core.kernels
@@ -164,10 +163,12 @@ _pool_gather: Op = linear(
 )
 
 
+_WINDOW = "kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any"
+
+
 def _max_pool_op(n: int, node: str) -> Op:
     return general(
-        f"_max_pool{n}d(input: Tensor, kernel_size: Any, stride: Any, padding: Any, "
-        "dilation: Any, ceil_mode: Any)",
+        f"_max_pool{n}d(input: Tensor, {_WINDOW})",
         _max_pool,
         native=_kernels.max_pool,
         vjp={"input": lambda g, out1, input_shape: pool_scatter(g, out1, tuple(input_shape), n)},
@@ -192,6 +193,36 @@ _max_pools = {
         (3, "MaxPool3DWithIndicesBackward0"),
     )
 }
+
+
+def largest_alone(name: str, kernel: Any, integers: Any = None) -> Op:
+    """The op of maximum pooling where nobody asks for the places, and no gradient."""
+    adaptive = name.startswith("adaptive")
+    return constant(
+        f"_{name}_values(input: Tensor, {'size: Any' if adaptive else _WINDOW})",
+        integers or kernel,
+        native=kernel if integers else None,
+        batch="folded",
+        method=False,
+        said=name,
+        keeps="" if adaptive and name != "adaptive_max_pool2d" else "format: input",
+        doc="The largest elements of windows.",
+    )
+
+
+_values = {
+    n: largest_alone(f"max_pool{n}d", _kernels.max_pool_values, lambda *args: _max_pool(*args)[0])
+    for n in (1, 2, 3)
+}
+
+
+def has_no_history(input: Tensor) -> bool:
+    """Whether it is a plain tensor of the CPU of which no gradient is wanted."""
+    return (
+        input._wrapped is None
+        and input.device.type == "cpu"
+        and not (input.requires_grad and _core.is_grad_enabled())
+    )
 
 
 def each_dim(value: Any, name: str, what: str, n: int) -> _Ints:
@@ -299,11 +330,6 @@ def _check_line(k: int, s: int, p: int, d: int) -> None:
         )
 
 
-def frozen(value: int | tuple[int, ...] | None) -> int | tuple[int, ...] | None:
-    return tuple(value) if isinstance(value, list) else value
-
-
-@functools.lru_cache(maxsize=1024)
 def checked_window(
     name: str,
     n: int,
@@ -314,9 +340,9 @@ def checked_window(
     dilation: Any,
     ceil_mode: bool,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]:
-    """The checked numbers of each dimension; a layer asks the same question at every step."""
+    """The checked numbers of each dimension."""
     k = each_dim(kernel_size, name, "kernel_size", n)
-    s = k if stride is None or stride == () else each_dim(stride, name, "stride", n)
+    s = k if stride in (None, (), []) else each_dim(stride, name, "stride", n)
     p = each_dim(padding, name, "padding", n)
     d = each_dim(dilation, name, "dilation", n)
     _check_input(name, shape, n)
@@ -330,11 +356,20 @@ def _max_pool_of(n: int) -> None:
     kernel = name if n > 1 else "max_pool2d"
     where = "nn torch" if n == 1 else "nn"
 
+    def run(asked: str, both: bool, input: Tensor, *how: Any) -> Any:
+        window = checked_window(asked if n == 1 else name, n, input.shape, *how)
+        refuse(kernel, input._form, "bc")
+        if not both and has_no_history(input):
+            return _core.remember(_values[n], input, *window, how[-1])
+        pair = _core.remember(op, input, *window, how[-1])
+        return pair if both else pair[0]
+
     @composite(
         where=where,
         method=False,
         name=f"{name}_with_indices",
         doc="The largest elements of windows and their places.",
+        remembers=True,
     )
     def with_indices(
         input: Tensor,
@@ -345,31 +380,8 @@ def _max_pool_of(n: int) -> None:
         ceil_mode: bool = False,
         return_indices: Flag = True,
     ) -> Any:
-        return both(
-            f"{name}_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode
-        )
-
-    def both(
-        asked: str,
-        input: Tensor,
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        ceil_mode: bool,
-    ) -> Any:
-        window = checked_window(
-            asked if n == 1 else name,
-            n,
-            input.shape,
-            frozen(kernel_size),
-            frozen(stride),
-            frozen(padding),
-            frozen(dilation),
-            ceil_mode,
-        )
-        refuse(kernel, input._form, "bc")
-        return op(input, *window, ceil_mode)
+        how = kernel_size, stride, padding, dilation, ceil_mode
+        return run(f"{name}_with_indices", True, input, *how)
 
     @composite(
         where="nn torch",
@@ -377,6 +389,7 @@ def _max_pool_of(n: int) -> None:
         name=name,
         autocast="float32 here" if n == 3 else "",
         doc=f"The largest element of each window of {n} dimension(s).",
+        remembers=True,
     )
     def pool(
         input: Tensor,
@@ -391,8 +404,8 @@ def _max_pool_of(n: int) -> None:
             # Where no indices are asked for, torch has a kernel of its own, for fewer types.
             refuse("max_pool1d_impl", input._form, "biuc")
         asked = f"{name}_with_indices" if return_indices else name
-        pair = both(asked, input, kernel_size, stride, padding, dilation, ceil_mode)
-        return pair if return_indices else pair[0]
+        how = kernel_size, stride, padding, dilation, ceil_mode
+        return run(asked, return_indices, input, *how)
 
 
 for _n in (1, 2, 3):

@@ -14,9 +14,9 @@ import numpy as np
 from ..._base.dtypes import bool as bool_
 from ..._base.dtypes import float32
 from ..._devices import of
-from ..making.creation import ones_like, zeros_like
+from ..making.creation import zeros_like
 from ..table.arrays import elements
-from ..table.kinds import composite
+from ..table.kinds import composite, pointwise
 from ..table.reference import alias
 from ..table.signature import Sizes, Tensor, dtype
 from . import class_loss, conv, ctc, embedding, interpolation, loss
@@ -349,18 +349,32 @@ _dropouts(
 )
 
 
+_kept_and_scaled = pointwise(
+    "_kept_and_scaled(input: Tensor, kept: Tensor, scale: Number)",
+    forward=lambda input, kept, scale: input * kept * scale,
+    partials={"input": lambda g, kept, scale: g * kept * scale},
+    node="NativeDropoutBackward0",
+    method=False,
+    in_place=False,
+    out=False,
+    numbers_round=True,
+    samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), 1.25)],
+    doc="The elements that are kept, times a number, and zeros.",
+)
+
+
 @composite(method=False, traits="random", samples=lambda make: [(make(2, 3), 0.5, False)])
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """The tensor with elements dropped, and which were kept. Unless `train` is False, it drops."""
     if train is False or not input.numel():
-        return input.clone(), ones_like(input, dtype=bool_)
+        return input.clone(), input.new_ones(input.shape, dtype=bool_)
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     check_float(input)
     if p == 1:
         return input * 0, zeros_like(input, dtype=bool_)
-    kept = drawn_mask(input, None, p)
-    return input * kept * (1 / (1 - p)), kept.bool()
+    kept = drawn_mask(input, None, p, bool_)
+    return _kept_and_scaled(input, kept, 1 / (1 - p)), kept
 
 
 # ---- normalization: the result, the means, one over the deviations

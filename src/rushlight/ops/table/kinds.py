@@ -337,6 +337,7 @@ def composite(
     elementwise: bool = False,
     out: Any = False,
     native: Any = None,
+    remembers: bool = False,
 ) -> Callable[[_F], _F]: ...
 def composite(
     function: Callable[..., Any] | None = None,
@@ -357,6 +358,7 @@ def composite(
     elementwise: bool = False,
     out: Any = False,
     native: Any = None,
+    remembers: bool = False,
 ) -> Any:
     """A plain function of tensors in terms of other ops:
     a decorator that enters it in the table.
@@ -368,7 +370,9 @@ def composite(
     (PyTorch shows the call to no one). out: the function, not the method, takes `out=`; of which
     types, as in a statement, in a list where there are several results. native: a kernel that gets
     the arguments of a call as they are, before anything is checked; where it answers
-    NotImplemented, the function is called.
+    NotImplemented, the function is called. remembers: the function ends in `_core.remember(op,
+    ...)`, which depends on nothing but the types and sizes of tensors, whether their gradients are
+    wanted, and the values of other arguments; calls with the like make that call at once.
     """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -397,6 +401,7 @@ def composite(
             reflected=reflected,
             asks=asks,
             native=native,
+            remembers=remembers,
         )
         return f
 

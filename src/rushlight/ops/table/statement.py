@@ -458,6 +458,7 @@ def enter(
     reflected: str | None = None,
     asks: str = "all",
     native: Any = None,
+    remembers: bool = False,
 ) -> None:
     """Put a function where programs find it: its namespace, Tensor's methods, the operators.
 
@@ -470,14 +471,18 @@ def enter(
     entry.namespace = spaces[0]
     if not name.startswith("_"):
         plain = entry.kind == "composite"
-        public = _core.make_public(function, False, ASKS[asks], native) if plain else function
+        public = (
+            _core.make_public(function, False, ASKS[asks], native, remembers) if plain else function
+        )
         for space in spaces:
             _NAMESPACES[space][name] = public
     if method is None:
         method = "torch" in spaces or "Tensor" in spaces
     if method:
         plain_form = getattr(function, "plain", function)
-        setattr(_core.Tensor, name, _core.make_public(plain_form, True, ASKS["all"], native))
+        setattr(
+            _core.Tensor, name, _core.make_public(plain_form, True, ASKS["all"], native, remembers)
+        )
         entry.forms.add("method")
     if operator:
         set_operator(operator, function, entry)
