@@ -482,6 +482,7 @@ void add_rows_of(const void* const* rows, const T* scales, ptrdiff_t many, ptrdi
   using V = Vec<T>;
   ptrdiff_t j = 0;
   for (; j + 4 * V::N <= n; j += 4 * V::N) add_columns<4, V>(rows, scales, many, j, sums);
+  for (; j + 2 * V::N <= n; j += 2 * V::N) add_columns<2, V>(rows, scales, many, j, sums);
   for (; j + V::N <= n; j += V::N) add_columns<1, V>(rows, scales, many, j, sums);
   for (; j < n; j++) {
     T sum = 0;
