@@ -292,7 +292,7 @@ _HOW = {"__get__": "get", "__set__": "set", "__delete__": "delete"}
 _KNOWN: set[type] = {Tensor, Parameter}
 _Builtin = type(Tensor.__torch_function__)
 _GetSet = type(Tensor.shape)
-# What answered, by the function or attribute and the types of all arguments: the core calls it then.
+# What answered, by the function or attribute and the types of all arguments: the core calls it.
 # Of these types the values decide nothing about that.
 _ANSWERS: dict[tuple[Any, ...], Callable[..., Any] | None] = {}
 _SAID_BY_TYPE: set[type] = {int, float}
