@@ -325,14 +325,31 @@ def _find(name: str, forms: list[_Form], args: Sequence[Any], kwargs: dict[str, 
     )
 
 
+def _say_all(types: tuple[type, ...], forms: list[_Form]) -> bool:
+    """Whether types decide which form a call has: they are those of numbers, and of lists where no
+    form takes numbers."""
+    return all(
+        t in (int, float) or (t in _LIST and all(f.kinds[i : i + 1] != "S" for f in forms))
+        for i, t in enumerate(types)
+    )
+
+
 def _make(name: str) -> Callable[..., Any]:
     forms = [_Form(text) for text in _TABLE[name]]
     called = f"_foreach_{name}"
     operations = [_operation(name, form) for form in forms]
 
+    known: dict[tuple[type, ...], _Form] = {}  # by the types of arguments that say all of them
+
     def foreach(*args: object, **kwargs: object) -> Any:
-        form = _find(called, forms, args, kwargs)
-        values = form.values(args, kwargs)
+        types = tuple(map(type, args))
+        if types in known and not kwargs:
+            form, values = known[types], list(args)
+        else:
+            form = _find(called, forms, args, kwargs)
+            values = form.values(args, kwargs)
+            if len(args) == len(form.params) and _say_all(types, forms):
+                known[types] = form
         _check_lists(name, form, values)
         operation, columns = operations[forms.index(form)], list(_columns(form, values))
         if form.params[-1].name in ("alpha", "value"):  # one number for all
