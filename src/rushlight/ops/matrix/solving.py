@@ -247,7 +247,7 @@ def gradients_by(solution: Callable[..., Tensor]) -> Callable[..., Any]:
     return rule
 
 
-solve = general(
+solve: Op = general(
     "solve(A: Tensor, B: Tensor, *, left: bool = True)",
     lambda a, b, left: solve_arrays(a, b, left),
     native=_kernels.solve,

@@ -183,7 +183,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     return _gamma(input, for_host(generator, input))
 
 
-def _dirichlet_numbers(alpha: Array, generator: object) -> Array:
+def _dirichlet_numbers(alpha: Array, generator: Any) -> Array:
     return _kernels.dirichlet_numbers(state_of(generator), _wrap(np.asarray(alpha)))._array
 
 
