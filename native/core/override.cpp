@@ -5,6 +5,7 @@
 #include "core/layout.h"
 #include "core/pytorch.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,11 @@ PyObject* of_tensor_bound = nullptr;  // and what Tensor.__torch_function__ is
 PyObject* of_parameter = nullptr;    // _disabled_torch_function_impl
 PyTypeObject* parameter_type = nullptr;
 int modes_entered = 0;  // on all threads
+
+// A class whose handler says once what answers calls of a function whose arguments have these types, on the CPU, and is not asked
+// again: (function or attribute, type, ...) -> what answers, None: the attribute itself.
+PyTypeObject* known_type = nullptr;
+PyObject* known_answers = nullptr;
 
 void choose_plain() { plain = modes_entered ? Plain{nullptr, nullptr} : Plain{TensorType, parameter_type}; }
 
@@ -239,11 +245,29 @@ class Takers {
     for (Py_ssize_t i = 0; i < n; ++i) deep ? look_in(args[i]) : look_at(args[i]);
   }
 
+  // What is known to answer (borrowed); nullptr where somebody is to be asked.
+  PyObject* known(PyObject* func, PyObject* args) const {
+    if (mode_ || pytorchs_ || takers_.size() != 1 || Py_TYPE(takers_[0].get()) != known_type) return nullptr;
+    const Py_ssize_t n = PyTuple_GET_SIZE(args);
+    Ref key(PyTuple_New(n + 1));
+    if (!key) return nullptr;
+    PyTuple_SET_ITEM(key.get(), 0, Py_NewRef(func));
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* arg = PyTuple_GET_ITEM(args, i);
+      if (is_tensor(arg) && as_tensor(arg)->flags & kElsewhere) return nullptr;
+      PyTuple_SET_ITEM(key.get(), i + 1, Py_NewRef(as_object(Py_TYPE(arg))));
+    }
+    PyObject* found = PyDict_GetItemWithError(known_answers, key.get());
+    if (!found) PyErr_Clear();  // a function without a hash
+    return found;
+  }
+
   bool any() const { return mode_ || pytorchs_ || !takers_.empty(); }
 
   // Asks the mode, then the classes. `kwargs` may be nullptr. NotImplemented where all refuse.
   PyObject* ask(PyObject* func, PyObject* args, PyObject* kwargs) const {
     if (pytorchs_) return call_with_ours(func, args, kwargs);
+    if (PyObject* found = kwargs ? nullptr : known(func, args)) return PyObject_Call(Ref::borrow(found).get(), args, nullptr);
     Handed handed;
     Ref types(PyTuple_New(static_cast<Py_ssize_t>(takers_.size())));
     if (!types) return nullptr;
@@ -403,9 +427,16 @@ bool attribute_overridden(PyObject* self, PyObject* attribute, const char* how, 
   Takers takers(Asks::All);
   takers.look_at(self);
   if (!takers.any()) return false;
+  *result = nullptr;
+  const Ref args(value ? PyTuple_Pack(2, self, value) : PyTuple_Pack(1, self));
+  if (!args) return true;
+  if (PyObject* found = !strcmp(how, "__get__") ? takers.known(attribute, args.get()) : nullptr) {
+    if (found == Py_None) return false;
+    *result = PyObject_CallOneArg(Ref::borrow(found).get(), self);
+    return true;
+  }
   const Ref func(PyObject_GetAttrString(attribute, how));
-  const Ref args(!func ? nullptr : value ? PyTuple_Pack(2, self, value) : PyTuple_Pack(1, self));
-  *result = args ? takers.answer(func.get(), args.get(), nullptr) : nullptr;
+  *result = func ? takers.answer(func.get(), args.get(), nullptr) : nullptr;
   return true;
 }
 
@@ -499,6 +530,16 @@ PyObject* set_overrides(PyObject*, PyObject* number) {
   return PyLong_FromLong(before);
 }
 
+// know_answers(type, answers): see `known_answers`.
+PyObject* know_answers(PyObject*, PyObject* args) {
+  PyObject *type, *answers;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &type, &PyDict_Type, &answers)) return nullptr;
+  Py_INCREF(type);
+  Py_XSETREF(known_type, reinterpret_cast<PyTypeObject*>(type));
+  Py_XSETREF(known_answers, Py_NewRef(answers));
+  Py_RETURN_NONE;
+}
+
 PyObject* get_overrides(PyObject*, PyObject*) { return PyLong_FromLong(static_cast<long>(tls.overrides)); }
 
 PyObject* enter_mode(PyObject*, PyObject* mode) {
@@ -546,6 +587,7 @@ PyMethodDef kFunctions[] = {
     {"handle_torch_function", method_of<handle_torch_function>(), METH_VARARGS, "Asks the mode and the classes of the arguments."},
     {"set_overrides", method_of<set_overrides>(), METH_O, "Who takes calls over on this thread; returns what it was."},
     {"get_overrides", method_of<get_overrides>(), METH_NOARGS, "Who takes calls over on this thread."},
+    {"know_answers", method_of<know_answers>(), METH_VARARGS, "What answers calls with a class, by the types of their arguments."},
     {"begin_mode", method_of<begin_mode>(), METH_O, "Enters a mode on this thread, and gives it back."},
     {"end_mode", method_of<end_mode>(), METH_FASTCALL, "Leaves the mode that was entered last on this thread."},
     {"enter_mode", method_of<enter_mode>(), METH_O, "Enters a mode on this thread."},

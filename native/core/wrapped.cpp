@@ -4,6 +4,7 @@
 // then goes to a tensor inside (`split`) and comes back when the transform ends (`rejoin`). Older
 // views follow when used: calls look at the root's flags too, and `settle` shares the attachment.
 #include "core/layout.h"
+#include "core/op.h"
 #include "core/tensor.h"
 
 namespace rushlight {
@@ -43,6 +44,35 @@ PyObject* wrapper(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (requires_grad(value)) t->flags |= kRequiresGrad;
   t->wrapped.set(Py_NewRef(args[2]));
   return as_object(t);
+}
+
+// stand_for(cls, element, shape, flag, object): an instance of a Tensor subclass of that shape, each place of which is the one element
+// of `element`, with `object` attached.
+PyObject* stand_for(PyObject*, PyObject* args) {
+  PyObject *cls, *element, *shape, *object;
+  unsigned flag;
+  if (!PyArg_ParseTuple(args, "OO!O!IO", &cls, TensorType, &element, &PyTuple_Type, &shape, &flag, &object)) return nullptr;
+  if (check_subclass(cls) < 0) return nullptr;
+  const Py_ssize_t n = PyTuple_GET_SIZE(shape), strides[kMaxDims] = {};
+  Py_ssize_t sizes[kMaxDims];
+  if (!check_ndim(n)) return nullptr;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    sizes[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+    if (sizes[i] == -1 && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+      raise_unpack("sparse_coo_tensor", "size", static_cast<int>(i), nullptr);
+      return nullptr;
+    }
+    if (sizes[i] < 0) return PyErr_Format(PyExc_RuntimeError, "numel: integer multiplication overflow");
+  }
+  const Tensor* from = as_tensor(element);
+  Ref made(as_object(allocate_tensor(reinterpret_cast<PyTypeObject*>(cls))));
+  Tensor* t = as_tensor(made.get());
+  if (!t || set_layout(t, hold(from->storage_), from->dtype, static_cast<int>(n), sizes, strides, from->offset()) < 0)
+    return nullptr;
+  t->flags |= (flag & kWrapped) | (tls.inference ? kInference : 0u);
+  t->made_in = tls.transform;
+  t->wrapped.init(Py_NewRef(object));
+  return made.release();
 }
 
 // split(t): a tensor that takes the memory, versions, history and attachment of t, which is no
@@ -157,6 +187,7 @@ PyMethodDef kWrappedFunctions[] = {
     {"reset_transforms", method_of<reset_transforms>(), METH_VARARGS, "The transform that began last has ended."},
     {"renew_history", method_of<renew_history>(), METH_O, "Lets the history of a view be made anew."},
     {"give", method_of<give>(), METH_O, "Lets a tensor belong to the transforms that run now."},
+    {"stand_for", method_of<stand_for>(), METH_VARARGS, "An instance of a Tensor subclass, without values, with an attachment."},
     {"made_in", method_of<made_in>(), METH_O, "The number of the youngest transform that ran when a tensor was made."},
     {"check_captured", method_of<check_captured_function>(), METH_FASTCALL,
      "Raises where a transformed function may not write a tensor."},

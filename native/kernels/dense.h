@@ -224,10 +224,10 @@ struct DenseKernels {
   // out[i] = sum of (x - mean)^2 over row i, by divisor; mean[i] may be null.
   void (*variance_rows)(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, double divisor, void* out,
                         void* mean);
-  // Running sums (products) along the middle of a contiguous (outer, n, inner); accumulated in double, integers in
+  // Running sums (products) along the middle of a contiguous (outer, n, inner), of the first `columns` of inner; accumulated in double, integers in
   // int64. Element types: F32, F64, and I64 for integers. `reverse`: from the end on.
-  void (*cumulate)(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool reverse,
-                   void* out);
+  void (*cumulate)(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t columns,
+                   bool reverse, void* out);
 
   // Adds `many` rows of n adjacent elements of F32 or F64 to sums, each times its scale unless scales is null.
   void (*add_rows)(DType dtype, const void* const* rows, const void* scales, ptrdiff_t many, ptrdiff_t n, void* sums);

@@ -328,10 +328,11 @@ void each_outer(const Places& p, const F& f) {
 // order.
 template <class F>
 void each_run(const Places& p, const F& run) {
-  ptrdiff_t total = p.n;
-  for (int d = 0; d < p.n_outer; ++d) total *= p.outer_shape[d];
-  for (int d = 0; d < p.n_inner; ++d) total *= p.inner_shape[d];
-  if (total == 0) return;
+  ptrdiff_t places = p.n, each = 1;
+  for (int d = 0; d < p.n_outer; ++d) places *= p.outer_shape[d];
+  for (int d = 0; d < p.n_inner; ++d) each *= p.inner_shape[d];
+  if (places == 0 || each == 0) return;
+  const ptrdiff_t pitch = p.pitch ? p.pitch : each;
   const int above = p.n_inner ? p.n_inner - 1 : 0;
   const ptrdiff_t length = p.n_inner ? p.inner_shape[above] : 1;
   const ptrdiff_t stride = p.n_inner ? p.inner_strides[above] : 0;
@@ -339,14 +340,15 @@ void each_run(const Places& p, const F& run) {
   Counter outer{p.n_outer, p.outer_shape, p.outer_strides};
   do {
     if (above == 0) {
-      for (ptrdiff_t i = 0; i < p.n; ++i, value += length) run(outer.offset + p.offsets[i], stride, length, value);
+      for (ptrdiff_t i = 0; i < p.n; ++i, value += pitch) run(outer.offset + p.offsets[i], stride, length, value);
       continue;
     }
-    for (ptrdiff_t i = 0; i < p.n; ++i) {
+    for (ptrdiff_t i = 0; i < p.n; ++i, value += pitch) {
       Counter inner{above, p.inner_shape, p.inner_strides};
+      ptrdiff_t at = value;
       do {
-        run(outer.offset + p.offsets[i] + inner.offset, stride, length, value);
-        value += length;
+        run(outer.offset + p.offsets[i] + inner.offset, stride, length, at);
+        at += length;
       } while (inner.next());
     }
   } while (outer.next());

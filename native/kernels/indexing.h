@@ -16,6 +16,7 @@ struct Places {
   static constexpr int kMaxDims = 64;
   const ptrdiff_t* offsets = nullptr;
   ptrdiff_t n = 0;
+  ptrdiff_t pitch = 0;  // from the values of one place to those of the next, where these are not all of inner; else 0
   int n_outer = 0, n_inner = 0;
   ptrdiff_t outer_shape[kMaxDims], outer_strides[kMaxDims], inner_shape[kMaxDims], inner_strides[kMaxDims];
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
 #include <limits>
 #include <mutex>
@@ -36,16 +37,18 @@ enum Routine {
   Hetrf,
   Sytrs,
   Hetrs,
+  Larft,
+  Larfb,
   kRoutines
 };
 struct Name {
   const char *real, *complex;
 };
-constexpr Name kNames[kRoutines] = {{"getrf", "getrf"}, {"getrs", "getrs"}, {"potrf", "potrf"}, {"potri", "potri"},
-                                    {"trsm", "trsm"},   {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"ormqr", "unmqr"},
-                                    {"syevd", "heevd"}, {"geev", "geev"},   {"gesdd", "gesdd"}, {"gels", "gels"},
-                                    {"gelsy", "gelsy"}, {"gelsd", "gelsd"}, {"gelss", "gelss"}, {"sytrf", "sytrf"},
-                                    {"sytrf", "hetrf"}, {"sytrs", "sytrs"}, {"sytrs", "hetrs"}};
+constexpr Name kNames[kRoutines] = {
+    {"getrf", "getrf"}, {"getrs", "getrs"}, {"potrf", "potrf"}, {"potri", "potri"}, {"trsm", "trsm"},   {"geqrf", "geqrf"},
+    {"orgqr", "ungqr"}, {"ormqr", "unmqr"}, {"syevd", "heevd"}, {"geev", "geev"},   {"gesdd", "gesdd"}, {"gels", "gels"},
+    {"gelsy", "gelsy"}, {"gelsd", "gelsd"}, {"gelss", "gelss"}, {"sytrf", "sytrf"}, {"sytrf", "hetrf"}, {"sytrs", "sytrs"},
+    {"sytrs", "hetrs"}, {"larft", "larft"}, {"larfb", "larfb"}};
 
 // The routines of all four types, or none of them.
 struct Library {
@@ -240,21 +243,54 @@ bool solve_triangle(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t k, cons
 
 namespace {
 
-// The same by the library alone.
+// Householder's reflections, a block of columns at a time: the library's own routines take single ones up to 128.
+constexpr int kBlock = 32;
+template <class T>
+struct Reflections {
+  int m, leading;
+  T *at, *tau, *room;  // room: for some columns, (kBlock + columns) * kBlock
+  static ptrdiff_t room_for(ptrdiff_t columns) { return (kBlock + std::max<ptrdiff_t>(columns, kBlock)) * kBlock; }
+  T* corner(int i, int j) const { return at + static_cast<ptrdiff_t>(j) * leading + i; }
+
+  // The `b` from `first` on, or their adjoint, over the columns [from, to).
+  void turn(char how, int first, int b, int from, int to) const {
+    const char side = 'L', forward = 'F', by_columns = 'C';
+    const int rows = m - first, columns = to - from, block = kBlock;
+    if (columns <= 0) return;
+    T *v = corner(first, first), *rest = room + kBlock * kBlock;
+    call<T>(Larft, &forward, &by_columns, &rows, &b, v, &leading, tau + first, room, &block, kText, kText);
+    call<T>(Larfb, &side, &how, &forward, &by_columns, &rows, &columns, &b, v, &leading, room, &block, corner(first, from),
+            &leading, rest, &columns, kText, kText, kText, kText);
+  }
+  void factor(int n) const {
+    for (int i = 0, info = 0; i < std::min(m, n); i += kBlock) {
+      const int rows = m - i, b = std::min({kBlock, rows, n - i}), size = kBlock * kBlock;
+      call<T>(Geqrf, &rows, &b, corner(i, i), &leading, tau + i, room, &size, &info);
+      turn(kComplex<T> ? 'C' : 'T', i, b, i + b, n);
+    }
+  }
+  // The first n columns of the product of k of them.
+  void form(int n, int k) const {
+    for (int i = k ? (k - 1) / kBlock * kBlock : 0, end = n, info = 0; i >= 0; end = i, i -= kBlock) {
+      const int b = std::min(kBlock, k - i), rows = m - i, columns = end - i, size = static_cast<int>(room_for(n));
+      turn('N', i, b, end, n);
+      call<T>(Orgqr, &rows, &columns, &b, corner(i, i), &leading, tau + i, room, &size, &info);
+      for (int j = i; j < end; j++) std::fill_n(corner(0, j), i, T());
+    }
+  }
+};
+
+// As qr, by the library alone.
 bool qr_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau) {
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
-    const int rows = static_cast<int>(m), columns = static_cast<int>(n), leading = std::max(rows, 1), query = -1;
-    int info = 0;
-    T wanted = 0;
-    T *at = static_cast<T*>(a), *factor = static_cast<T*>(tau);
-    call<T>(Geqrf, &rows, &columns, at, &leading, factor, &wanted, &query, &info);
-    const int size = asked(wanted);
-    Workspace<T> work(size);
-    if (!size || !work.p) return false;
-    for (ptrdiff_t i = 0; i < count; i++, at += m * n, factor += std::min(m, n))
-      call<T>(Geqrf, &rows, &columns, at, &leading, factor, work.p, &size, &info);
-    return info == 0;
+    const Workspace<T> room(Reflections<T>::room_for(n));
+    if (!room.p) return false;
+    const int rows = static_cast<int>(m);
+    for (ptrdiff_t i = 0; i < count; i++)
+      Reflections<T>{rows, std::max(rows, 1), static_cast<T*>(a) + i * m * n, static_cast<T*>(tau) + i * std::min(m, n), room.p}
+          .factor(static_cast<int>(n));
+    return true;
   });
 }
 
@@ -287,19 +323,14 @@ bool reflect_identity(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, pt
   if (is_small(dtype, count, m, n)) return small().reflections(dtype, count, m, n, k, a, tau), true;
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
-    const int rows = static_cast<int>(m), columns = static_cast<int>(n), reflections = static_cast<int>(k),
-              leading = std::max(rows, 1), query = -1;
-    int info = 0;
-    T wanted = 0;
-    T* at = static_cast<T*>(a);
-    const T* factor = static_cast<const T*>(tau);
-    call<T>(Orgqr, &rows, &columns, &reflections, at, &leading, factor, &wanted, &query, &info);
-    const int size = asked(wanted);
-    Workspace<T> work(size);
-    if (!size || !work.p) return false;
-    for (ptrdiff_t i = 0; i < count; i++, at += m * n, factor += k)
-      call<T>(Orgqr, &rows, &columns, &reflections, at, &leading, factor, work.p, &size, &info);
-    return info == 0;
+    const Workspace<T> room(Reflections<T>::room_for(n));
+    if (!room.p) return false;
+    const int rows = static_cast<int>(m);
+    T* factors = static_cast<T*>(const_cast<void*>(tau));  // only read
+    for (ptrdiff_t i = 0; i < count; i++)
+      Reflections<T>{rows, std::max(rows, 1), static_cast<T*>(a) + i * m * n, factors + i * k, room.p}.form(static_cast<int>(n),
+                                                                                                            static_cast<int>(k));
+    return true;
   });
 }
 
@@ -475,6 +506,42 @@ bool svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool f
       });
 }
 
+namespace {
+
+// Least squares of a matrix that surely has full rank, by reflections without an order of the columns. False where it may not have,
+// and nothing is changed.
+template <class T>
+bool by_reflections(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, T* b, Real<T> rcond) {
+  const ptrdiff_t wanted = Reflections<T>::room_for(n + k);
+  if (wanted > std::numeric_limits<int>::max()) return false;
+  const Workspace<T> factored(m * n), inverse(n * n), tau(n), room(wanted);
+  if (!factored.p || !inverse.p || !tau.p || !room.p) return false;
+  const int rows = static_cast<int>(m), columns = static_cast<int>(n), right = static_cast<int>(k), size = static_cast<int>(wanted);
+  std::copy_n(a, m * n, factored.p);
+  Reflections<T>{rows, rows, factored.p, tau.p, room.p}.factor(columns);
+  const char left = 'L', upper = 'U', plain = 'N', adjoint = kComplex<T> ? 'C' : 'T';
+  const T one = 1;
+  const auto solve = [&](const int* wide, T* x, const int* leading) {
+    call<T>(Trsm, &left, &upper, &plain, &plain, &columns, wide, &one, factored.p, &rows, x, leading, kText, kText, kText, kText);
+  };
+  double norm = 0, inverse_norm = 0;  // Frobenius's: their product is no less than the ratio of the singular values
+  std::fill_n(inverse.p, n * n, T());
+  for (ptrdiff_t j = 0; j < n; j++) {
+    inverse.p[j * n + j] = 1;
+    for (ptrdiff_t i = 0; i <= j; i++) norm += static_cast<double>(std::norm(factored.p[j * m + i]));
+  }
+  solve(&columns, inverse.p, &columns);
+  for (ptrdiff_t i = 0; i < n * n; i++) inverse_norm += static_cast<double>(std::norm(inverse.p[i]));
+  const double least = std::max<double>(rcond, 8 * std::numeric_limits<Real<T>>::epsilon());
+  if (!(std::sqrt(norm) * std::sqrt(inverse_norm) * least < 0.5)) return false;
+  int info = 0;
+  call<T>(Ormqr, &left, &adjoint, &rows, &right, &columns, factored.p, &rows, tau.p, b, &rows, room.p, &size, &info, kText, kText);
+  solve(&right, b, &rows);
+  return info == 0;
+}
+
+}  // namespace
+
 bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, void* b, double rcond, void* s,
                    int64_t* rank) {
   if (!library()) return false;
@@ -488,6 +555,10 @@ bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t
     T *at = static_cast<T*>(a), *to = static_cast<T*>(b);
     R* values = static_cast<R*>(s);
     int info = 0, found = 0;
+    if (driver == 'y' && n && m >= n && by_reflections(m, n, k, at, to, bound)) {
+      if (rank) *rank = n;
+      return true;
+    }
     Workspace<int> pivots(n);
     if (!pivots.p) return false;
     std::fill_n(pivots.p, n, 0);

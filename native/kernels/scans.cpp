@@ -39,16 +39,16 @@ void extremes_of_row(const T* x, ptrdiff_t n, T* values, int64_t* places) {
 }
 
 template <class T, bool kLargest>
-void extremes_of_columns(const T* x, ptrdiff_t n, ptrdiff_t inner, T* values, int64_t* places) {
-  std::copy_n(x, inner, values);
-  std::fill_n(places, inner, 0);
+void extremes_of_columns(const T* x, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width, T* values, int64_t* places) {
+  std::copy_n(x, width, values);
+  std::fill_n(places, width, 0);
   for (ptrdiff_t i = 1; i < n; i++) {
     x += inner;
     const T* best = values;
     const int64_t* place = places;
     values += inner;
     places += inner;
-    for (ptrdiff_t j = 0; j < inner; j++) {
+    for (ptrdiff_t j = 0; j < width; j++) {
       const bool next = beats<T, kLargest>(x[j], best[j]) && !(best[j] != best[j] && x[j] == x[j]);
       values[j] = next ? x[j] : best[j];
       places[j] = next ? i : place[j];
@@ -57,12 +57,12 @@ void extremes_of_columns(const T* x, ptrdiff_t n, ptrdiff_t inner, T* values, in
 }
 
 template <class T, bool kLargest>
-void extremes_of(const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, char* values, int64_t* places) {
+void extremes_of(const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width, char* values, int64_t* places) {
   const T* x = reinterpret_cast<const T*>(in);
   T* to = reinterpret_cast<T*>(values);
   for (ptrdiff_t o = 0; o < outer; o++, x += n * inner, to += n * inner, places += n * inner) {
     if (inner == 1) extremes_of_row<T, kLargest>(x, n, to, places);
-    else extremes_of_columns<T, kLargest>(x, n, inner, to, places);
+    else extremes_of_columns<T, kLargest>(x, n, inner, width, to, places);
   }
 }
 
@@ -105,10 +105,10 @@ constexpr ptrdiff_t kBlock = 256;
 
 }  // namespace
 
-bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, char* values,
-                     int64_t* places) {
+bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width,
+                     char* values, int64_t* places) {
   const auto run = [&]<class T>(T) {
-    (largest ? extremes_of<T, true> : extremes_of<T, false>)(in, outer, n, inner, values, places);
+    (largest ? extremes_of<T, true> : extremes_of<T, false>)(in, outer, n, inner, width, values, places);
     return true;
   };
   switch (dtype) {
@@ -122,11 +122,11 @@ bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer,
 }
 
 template <class T>
-void complex_products(const T* x, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, T* out) {
-  each_rows(outer * inner, [&](ptrdiff_t first, auto count) {
+void complex_products(const T* x, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width, T* out) {
+  each_rows(outer * width, [&](ptrdiff_t first, auto count) {
     double real[kRows] = {}, imag[kRows] = {};
     ptrdiff_t at[kRows];
-    for (ptrdiff_t r = 0; r < count; r++) at[r] = 2 * ((first + r) / inner * n * inner + (first + r) % inner);
+    for (ptrdiff_t r = 0; r < count; r++) at[r] = 2 * ((first + r) / width * n * inner + (first + r) % width);
     for (ptrdiff_t i = 0; i < n; i++) {
       for (ptrdiff_t r = 0; r < count; r++) {
         const double a = static_cast<double>(x[at[r]]), b = static_cast<double>(x[at[r] + 1]), before = real[r];
@@ -249,8 +249,8 @@ void logcumsumexp_backward(const T* g, const T* x, const T* out, ptrdiff_t rows,
   }
 }
 
-template void complex_products(const float*, ptrdiff_t, ptrdiff_t, ptrdiff_t, float*);
-template void complex_products(const double*, ptrdiff_t, ptrdiff_t, ptrdiff_t, double*);
+template void complex_products(const float*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, float*);
+template void complex_products(const double*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, double*);
 template void cumprod_backward(const float*, const float*, ptrdiff_t, ptrdiff_t, float*);
 template void cumprod_backward(const double*, const double*, ptrdiff_t, ptrdiff_t, double*);
 template void logcumsumexp(const float*, ptrdiff_t, ptrdiff_t, float*);

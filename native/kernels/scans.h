@@ -4,14 +4,14 @@
 
 namespace rushlight {
 
-// The middle dimension of a contiguous (outer, n, inner) is scanned. Of I32, I64, U64, F32 and F64: the largest or smallest so far and
+// The middle dimension of a contiguous (outer, n, inner) is scanned, of the first `width` of the inner one. Of I32, I64, U64, F32 and F64: the largest or smallest so far and
 // its latest place; a NaN wins.
-bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, char* values,
-                     int64_t* places);
+bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width,
+                     char* values, int64_t* places);
 
 // Running products of complex numbers, of parts of float or double.
 template <class T>
-void complex_products(const T* x, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, T* out);
+void complex_products(const T* x, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width, T* out);
 
 // Of float or double, `rows` rows of n. The gradient of a running product: grad[i] is the product before i times the sum, over j from
 // i on, of g[j] and the elements between i and j.

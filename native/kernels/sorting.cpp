@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <mutex>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -93,6 +94,19 @@ auto by_key(DType dtype, const F& f) {
   return item_size(dtype) == 8 ? f(int64_t()) : f(int32_t());
 }
 
+// Parts of a long line, on threads: f(part, begin, end).
+constexpr ptrdiff_t kPart = 1 << 16, kParts = 16;
+ptrdiff_t parts_of(ptrdiff_t n) { return std::clamp<ptrdiff_t>(n / kPart, 1, kParts); }
+template <class F>
+void in_parts(ptrdiff_t n, const F& f) {
+  const ptrdiff_t parts = parts_of(n);
+  if (parts == 1) return f(0, 0, n);
+  const ptrdiff_t each = (n + parts - 1) / parts;
+  parallel(parts, 1, [&](ptrdiff_t first, ptrdiff_t last) {
+    for (ptrdiff_t p = first; p < last; p++) f(p, std::min(p * each, n), std::min((p + 1) * each, n));
+  });
+}
+
 // ---------------------------------------------------------------- keys with places
 
 using Narrow = uint64_t;  // 32 bits each
@@ -120,11 +134,16 @@ struct Keys {
   Bits range;
 
   Keys(const K* keys, ptrdiff_t count) : at(keys), n(count), least(count ? keys[0] : 0) {
-    K most = least;
-    for (ptrdiff_t i = 0; i < n; i++) {
-      least = keys[i] < least ? keys[i] : least;
-      most = keys[i] > most ? keys[i] : most;
-    }
+    K most = least, bounds[kParts][2];
+    in_parts(n, [&, first = least](ptrdiff_t part, ptrdiff_t begin, ptrdiff_t end) {
+      K low = first, high = first;
+      for (ptrdiff_t i = begin; i < end; i++) {
+        low = keys[i] < low ? keys[i] : low;
+        high = keys[i] > high ? keys[i] : high;
+      }
+      bounds[part][0] = low, bounds[part][1] = high;
+    });
+    for (ptrdiff_t p = 0; p < parts_of(n); p++) least = std::min(least, bounds[p][0]), most = std::max(most, bounds[p][1]);
     range = static_cast<Bits>(most) - static_cast<Bits>(least);
   }
   uint64_t operator[](ptrdiff_t i) const { return static_cast<Bits>(at[i]) - static_cast<Bits>(least); }
@@ -210,24 +229,42 @@ void smallest(const Keys<K>& keys, ptrdiff_t k, P* room) {
   }
   if (have > k) std::nth_element(room, room + k - 1, room + have);
 }
+constexpr int kTopBits = 11;
 // Number k in order, from 0: keys are counted by their upper bits, and only those that share k's are looked at more closely. `room`
 // has n + 1 places.
 template <class P, class K>
 P kth(const Keys<K>& keys, ptrdiff_t k, P* room) {
   const ptrdiff_t n = keys.n;
-  constexpr int kMost = 11;
-  const int bits = std::min({static_cast<int>(std::bit_width(static_cast<uint64_t>(n))) - 1, kMost, keys.bits()});
+  const int bits = std::min({static_cast<int>(std::bit_width(static_cast<uint64_t>(n))) - 1, kTopBits, keys.bits()});
   const int shift = keys.bits() - bits;
-  ptrdiff_t counts[1 << kMost];
+  ptrdiff_t counts[1 << kTopBits];
   std::fill_n(counts, 1 << bits, 0);
-  for (ptrdiff_t i = 0; i < n; i++) counts[keys[i] >> shift]++;
+  std::mutex adding;
+  in_parts(n, [&](ptrdiff_t, ptrdiff_t begin, ptrdiff_t end) {
+    ptrdiff_t part[1 << kTopBits];
+    ptrdiff_t* own = end - begin == n ? counts : part;
+    if (own == part) std::fill_n(own, 1 << bits, 0);
+    for (ptrdiff_t i = begin; i < end; i++) own[keys[i] >> shift]++;
+    if (own == counts) return;
+    const std::scoped_lock lock(adding);
+    for (ptrdiff_t c = 0; c < 1 << bits; c++) counts[c] += own[c];
+  });
   uint64_t bucket = 0;
   for (; k >= counts[bucket]; bucket++) k -= counts[bucket];
-  ptrdiff_t found = 0;
-  for (ptrdiff_t i = 0; i < n; i++) {
-    room[found] = packed<P>(keys[i], i);
-    found += keys[i] >> shift == bucket;
-  }
+  ptrdiff_t begins[kParts], ends[kParts];  // of what each part found
+  in_parts(n, [&](ptrdiff_t part, ptrdiff_t begin, ptrdiff_t end) {
+    ptrdiff_t at = begin;
+    begins[part] = begin;
+    const bool brief = n < 512;  // no jump is foreseen, and no other part has the place behind
+    for (ptrdiff_t i = begin; i < end; i++) {
+      const bool is = keys[i] >> shift == bucket;
+      if (brief || is) room[at] = packed<P>(keys[i], i);
+      at += is;
+    }
+    ends[part] = at;
+  });
+  ptrdiff_t found = ends[0];
+  for (ptrdiff_t p = 1; p < parts_of(n); p++) found = std::copy(room + begins[p], room + ends[p], room + found) - room;
   std::nth_element(room, room + k, room + found);
   return room[k];
 }
@@ -304,8 +341,12 @@ int64_t most_frequent(const Keys<K>& keys, bool nan, P* room) {
 template <class K>
 ptrdiff_t number_of(Choice choice, const K* keys, ptrdiff_t n, ptrdiff_t k, bool nan) {
   if (choice != Choice::Median && choice != Choice::NanMedian) return k;
-  ptrdiff_t numbers = n;
-  for (ptrdiff_t i = 0; nan && i < n; i++) numbers -= keys[i] == kNan<K>;
+  ptrdiff_t nans[kParts] = {};
+  if (nan) {
+    in_parts(n,
+             [&](ptrdiff_t part, ptrdiff_t begin, ptrdiff_t end) { nans[part] = std::count(keys + begin, keys + end, kNan<K>); });
+  }
+  const ptrdiff_t numbers = n - std::accumulate(nans, nans + kParts, ptrdiff_t{0});
   const ptrdiff_t of = choice == Choice::Median ? n : numbers;
   return choice == Choice::Median && numbers < n ? numbers : of ? (of - 1) / 2 : 0;
 }
@@ -364,7 +405,11 @@ bool choose(DType dtype, Choice choice, ptrdiff_t k, bool descending, const Line
     const bool nan = has_nan(dtype), several = choice == Choice::First;
     for (ptrdiff_t j = 0; j < lines.count; j++, places += each) {
       K* line = keys.p + (together ? j * n : 0);
-      if (!together) load_keys(lines.data + j * lines.next, lines.step, n, flip, line);
+      if (!together) {
+        in_parts(n, [&](ptrdiff_t, ptrdiff_t begin, ptrdiff_t end) {
+          load_keys(lines.data + j * lines.next + begin * lines.step, lines.step, end - begin, flip, line + begin);
+        });
+      }
       const ptrdiff_t number = number_of(choice, line, n, k, nan), count = several ? k : number + 1;
       if (choice != Choice::Mode && count > 0 && count <= kFew && (count <= n / 4 || n <= kFew)) {
         int64_t found[kFew];

@@ -1,6 +1,8 @@
 // The loops of sparse.h.
 #include "kernels/sparse.h"
 
+#include "kernels/dense.h"
+
 #include <algorithm>
 #include <type_traits>
 
@@ -14,37 +16,43 @@ const T* as(const void* p) {
 }
 bool within(int64_t i, ptrdiff_t n) { return static_cast<uint64_t>(i) < static_cast<uint64_t>(n); }
 
-// f(value, row, column) of those values; of a compressed matrix, of those rows. False where a place is outside of the matrix.
+// f(first value, behind the last, row) of values of one row that follow each other: of those values; of a compressed matrix, of those
+// rows. False where f is, or where a row is outside of the matrix.
 template <class I, class F>
-bool walk(const Entries& at, ptrdiff_t begin, ptrdiff_t end, const F& f) {
-  const I *rows = as<I>(at.rows), *columns = as<I>(at.columns);
+bool walk_runs(const Entries& at, ptrdiff_t begin, ptrdiff_t end, const F& f) {
+  const I* rows = as<I>(at.rows);
   if (!at.compressed) {
-    for (ptrdiff_t i = begin; i < end; i++) {
-      const int64_t row = rows[i], column = columns[i];
-      if (!within(row, at.n_rows) || !within(column, at.n_columns)) return false;
-      f(i, row, column);
+    for (ptrdiff_t i = begin, last; i < end; i = last) {
+      const int64_t row = rows[i];
+      for (last = i + 1; last < end && rows[last] == row;) last++;
+      if (!within(row, at.n_rows) || !f(i, last, row)) return false;
     }
     return true;
   }
   if (rows[0] != 0 || rows[at.n_rows] != at.n) return false;
   for (ptrdiff_t row = begin; row < end; row++) {
     const int64_t first = rows[row], last = rows[row + 1];
-    if (first < 0 || last < first || last > at.n) return false;
-    for (int64_t i = first; i < last; i++) {
+    if (first < 0 || last < first || last > at.n || !f(first, last, row)) return false;
+  }
+  return true;
+}
+// f(value, row, column) of each.
+template <class I, class F>
+bool walk(const Entries& at, ptrdiff_t begin, ptrdiff_t end, const F& f) {
+  const I* columns = as<I>(at.columns);
+  return walk_runs<I>(at, begin, end, [&](ptrdiff_t first, ptrdiff_t last, int64_t row) {
+    for (ptrdiff_t i = first; i < last; i++) {
       const int64_t column = columns[i];
       if (!within(column, at.n_columns)) return false;
       f(i, row, column);
     }
-  }
-  return true;
-}
-template <class F>
-bool walk_part(const Entries& at, ptrdiff_t begin, ptrdiff_t end, const F& f) {
-  return at.wide ? walk<int64_t>(at, begin, end, f) : walk<int32_t>(at, begin, end, f);
+    return true;
+  });
 }
 template <class F>
 bool walk_all(const Entries& at, const F& f) {
-  return walk_part(at, 0, at.compressed ? at.n_rows : at.n, f);
+  const ptrdiff_t end = at.compressed ? at.n_rows : at.n;
+  return at.wide ? walk<int64_t>(at, 0, end, f) : walk<int32_t>(at, 0, end, f);
 }
 
 template <class F>
@@ -57,6 +65,35 @@ void add_multiple(T v, const T* __restrict x, T* __restrict out, ptrdiff_t k) {
   for (ptrdiff_t j = 0; j < k; j++) out[j] += v * x[j];
 }
 
+// out += the product, of `count` of the k columns; values of one row are taken together.
+template <class I, class T>
+bool add_runs(const Entries& at, ptrdiff_t begin, ptrdiff_t end, const T* v, const T* x, ptrdiff_t k, ptrdiff_t count, T* out) {
+  constexpr ptrdiff_t kMany = 64;
+  const I* columns = as<I>(at.columns);
+  const auto add_rows = dense_kernels().add_rows;
+  return walk_runs<I>(at, begin, end, [=, &at](ptrdiff_t first, ptrdiff_t last, int64_t row) {
+    if (k == 1) {
+      T sum = 0;
+      for (ptrdiff_t i = first; i < last; i++) {
+        if (!within(columns[i], at.n_columns)) return false;
+        sum += v[i] * x[columns[i]];
+      }
+      out[row] += sum;
+      return true;
+    }
+    const void* from[kMany];
+    for (ptrdiff_t many; first < last; first += many) {
+      many = std::min(last - first, kMany);
+      for (ptrdiff_t i = 0; i < many; i++) {
+        if (!within(columns[first + i], at.n_columns)) return false;
+        from[i] = x + columns[first + i] * k;
+      }
+      add_rows(std::is_same_v<T, float> ? DType::F32 : DType::F64, from, v + first, many, count, out + row * k);
+    }
+    return true;
+  });
+}
+
 }  // namespace
 
 bool add_product(DType dtype, const Entries& at, bool transposed, const char* values, const char* dense, ptrdiff_t k, char* out,
@@ -66,36 +103,14 @@ bool add_product(DType dtype, const Entries& at, bool transposed, const char* va
     T* to = reinterpret_cast<T*>(out);
     const bool by_rows = parted_by_rows(at, transposed);
     const ptrdiff_t first = by_rows ? 0 : begin, count = by_rows ? k : end - begin;
-    const auto add = [&](ptrdiff_t i, int64_t row, int64_t column) {
-      const int64_t target = transposed ? column : row, source = transposed ? row : column;
-      add_multiple(v[i], x + source * k + first, to + target * k + first, count);
-    };
-    if (!by_rows) return walk_all(at, add);
-    // `width` columns of the result: the sums of a row stay in registers.
-    const auto add_columns = [&]<int width>(ptrdiff_t first, std::integral_constant<int, width>) {
-      int64_t last = -1;
-      T sums[width] = {};
-      const auto finish = [&] {
-        for (int j = 0; last >= 0 && j < width; j++) to[last * k + first + j] += sums[j];
-      };
-      const bool inside = walk_part(at, begin, end, [&](ptrdiff_t i, int64_t row, int64_t column) {
-        if (row != last) {
-          finish();
-          last = row;
-          std::fill_n(sums, width, T());
-        }
-        const T* from = x + column * k + first;
-        for (int j = 0; j < width; j++) sums[j] += v[i] * from[j];
+    if (transposed) {
+      return walk_all(at, [&](ptrdiff_t i, int64_t row, int64_t column) {
+        add_multiple(v[i], x + row * k + first, to + column * k + first, count);
       });
-      finish();
-      return inside;
-    };
-    ptrdiff_t j = 0;
-    bool inside = true;
-    for (; inside && j + 16 <= k; j += 16) inside = add_columns(j, std::integral_constant<int, 16>());
-    for (; inside && j + 4 <= k; j += 4) inside = add_columns(j, std::integral_constant<int, 4>());
-    for (; inside && j < k; j++) inside = add_columns(j, std::integral_constant<int, 1>());
-    return inside;
+    }
+    const ptrdiff_t from = by_rows ? begin : 0, until = by_rows ? end : at.compressed ? at.n_rows : at.n;
+    return at.wide ? add_runs<int64_t>(at, from, until, v, x + first, k, count, to + first)
+                   : add_runs<int32_t>(at, from, until, v, x + first, k, count, to + first);
   });
 }
 

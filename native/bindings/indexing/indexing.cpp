@@ -235,7 +235,21 @@ Ref values_for(const TensorInfo& values, const TensorInfo& x, const Indexed& in,
 bool land_values(const TensorInfo& x, const Indexed& in, Land how, const Ref& values, bool one) {
   const char* data = data_of(values);
   Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, x, values);
-  return land_places(x.dtype, how, x.data, in.places, data, one);
+  const Places& all = in.places;
+  if (in.total <= kGrain || !(all.n_outer || all.n_inner)) return land_places(x.dtype, how, x.data, all, data, one);
+  // Parts in which no value lands on the places of another part.
+  const bool outer = all.n_outer;
+  const Py_ssize_t n = outer ? all.outer_shape[0] : all.inner_shape[0], step = outer ? all.outer_strides[0] : all.inner_strides[0];
+  const Py_ssize_t inner = in.total / all.n, each = in.total / n;
+  std::atomic<bool> known{true};
+  parallel(n, kGrain / (each + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    Places part = all;
+    (outer ? part.outer_shape : part.inner_shape)[0] = end - begin;
+    if (!outer) part.pitch = inner;
+    const ptrdiff_t first = one ? 0 : begin * (outer ? each : inner / n) * item_size(x.dtype);
+    if (!land_places(x.dtype, how, x.data + begin * step, part, data + first, one)) known = false;
+  });
+  return known;
 }
 
 Nothing land_at(const Array& x, const Index& index, GivenDims dims, Py_ssize_t at, const Array& values, Land how) {

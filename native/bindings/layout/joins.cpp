@@ -11,6 +11,7 @@ namespace {
 
 constexpr Py_ssize_t kFew = 16;
 constexpr Py_ssize_t kShort = 64;  // bytes
+constexpr Py_ssize_t kPiece = 1 << 18;  // bytes that are worth a thread
 
 // A list of tensors, seen from C++ without an allocation where they are few.
 class TensorInfos {
@@ -87,8 +88,14 @@ void join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
     if (length == 0 || outer == 0) continue;
     if (rows && a.tensor->is_contiguous() && (length >= kShort || outer == 1)) {
       char* to = result.data + at;
+      const char* from = a.data;
       Unlocked unlocked(outer * length > kReleaseGilBytes, a, result);
-      for (Py_ssize_t i = 0; i < outer; ++i) std::memcpy(to + i * row, a.data + i * length, static_cast<size_t>(length));
+      const bool whole = outer == 1;
+      parallel(whole ? length : outer, whole ? kPiece : kPiece / length + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+        if (whole) std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+        for (Py_ssize_t i = begin; i < end && !whole; ++i)
+          std::memcpy(to + i * row, from + i * length, static_cast<size_t>(length));
+      });
     } else {
       // A tensor that lies in memory otherwise, or in short pieces, is copied into a view of the piece's place.
       Py_ssize_t strides[kMaxDims];

@@ -223,7 +223,29 @@ Ref rows_of(const TensorInfo& starts, Py_ssize_t n) {
   return out;
 }
 
+// The size as a torch.Size, where these are the indices and values of a tensor in coordinates of that size.
+Object size_of(const TensorInfo& indices, const TensorInfo& values, Given<"tuple[int, ...]"> size) {
+  const auto is_plain = [](const TensorInfo& a) { return !(a.tensor->flags & kNotPlain); };
+  if (!PyTuple_Check(size.object) || !is_plain(indices) || !is_plain(values) || indices.dtype != DType::I64) return {};
+  const Py_ssize_t n = PyTuple_GET_SIZE(size.object);
+  if (indices.ndim != 2 || values.tensor->ndim() < 1 || n > kMaxDims || indices.shape[1] != values.shape[0]) return {};
+  if (n != indices.shape[0] + values.ndim - 1) return {};
+  Py_ssize_t sizes[kMaxDims];
+  for (int i = 0; i < n; i++) {
+    PyObject* item = PyTuple_GET_ITEM(size.object, i);
+    if (!PyLong_Check(item)) return {};
+    sizes[i] = PyLong_AsSsize_t(item);
+    if (sizes[i] < 0) {
+      PyErr_Clear();
+      return {};
+    }
+  }
+  if (!std::equal(values.shape + 1, values.shape + values.ndim, sizes + indices.shape[0])) return {};
+  return Ref(shape_tuple(static_cast<int>(n), sizes));
+}
+
 const KernelRows rows{
+    layout_kernel<size_of, "sparse_size(indices, values, size): it as a Size, where the tensors are on the CPU and fit">(),
     kernel<product,
            "sparse_product(first, second, values, dense, rows, columns, transposed): a sparse matrix, or the transposed "
            "one, times a dense matrix or vector">(),

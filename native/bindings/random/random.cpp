@@ -5,6 +5,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 #include "bindings/making/factories.h"
@@ -260,6 +261,26 @@ Ref binomial_numbers(Source g, const TensorInfo& count, const TensorInfo& p) {
   const auto fill = [&g](const double* const* p, double* out, Py_ssize_t n) { fill_binomial_each(*g, p[0], p[1], out, n); };
   return each_place(fill, count, p);
 }
+// Gamma numbers over their sum in the last dimension, between the least number of the type and the last below 1.
+Ref dirichlet_numbers(Source g, const TensorInfo& alpha) {
+  if (!alpha.is_float()) return {};
+  const Ref doubles = contiguous_as(alpha.tensor, DType::F64), made = numbers_of_one<fill_gamma_each>(g, info_of(doubles));
+  const bool single = alpha.dtype == DType::F32;
+  const double least = single ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
+  const double most = 1 - (single ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon()) / 2;
+  const Py_ssize_t n = alpha.ndim ? alpha.shape[alpha.ndim - 1] : 1;
+  double* x = made ? data_of<double>(made) : nullptr;
+  for (Py_ssize_t left = x ? alpha.size() : 0; left > 0; left -= n, x += n) {
+    double s[8] = {};
+    for (Py_ssize_t i = 0; i < n; i++) s[i % 8] += x[i] = std::max(x[i], std::numeric_limits<double>::min());
+    const double sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+    for (Py_ssize_t i = 0; i < n; i++) {
+      const double share = x[i] / sum;
+      x[i] = share < least ? least : share > most ? most : share;
+    }
+  }
+  return made ? converted(made, alpha.dtype) : Ref();
+}
 Ref beta_gradients(const TensorInfo& a, const TensorInfo& b, const TensorInfo& x, const TensorInfo& digammas) {
   const auto make = [](const double* const* p, double* out, Py_ssize_t n) { beta_gradient(p[0], p[1], p[2], p[3], out, n); };
   return each_place(make, a, b, x, digammas);
@@ -400,6 +421,7 @@ const KernelRows rows{
     long_kernel<numbers_of_one<fill_gamma_each_single>, "gamma_numbers_single(generator, alpha): of float32 parameters">(),
     long_kernel<numbers_of_one<fill_poisson_each>, "poisson_numbers(generator, rate): float64">(),
     long_kernel<binomial_numbers, "binomial_numbers(generator, count, p): float64">(),
+    long_kernel<dirichlet_numbers, "dirichlet_numbers(generator, alpha)">(),
     long_kernel<beta_gradients, "beta_gradient(a, b, x, digammas): float64; digamma(a) - digamma(a + b)">(),
     kernel<randperm, "randperm(generator, n): int64">(),
     long_kernel<multinomial, "multinomial(generator, weights, samples, replacement): int64">(),

@@ -21,10 +21,14 @@ struct Middle {
   }
   Py_ssize_t outer = 1, n = 1, inner = 1;
   Py_ssize_t size() const { return outer * n * inner; }
-  // Calls f(first, count) for parts of the outer dimension, on threads.
+  // Calls f(first element, how many of the outer dimension, how many of the inner one) for parts of the outer dimension, or of the
+  // inner one where that is longer, on threads.
   template <class F>
   void share(const F& f) const {
-    parallel(outer, kChunk / (n * inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) { f(begin, end - begin); });
+    const bool columns = inner > outer;
+    parallel(columns ? inner : outer, kChunk / (n * std::min(inner, outer)) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+      columns ? f(begin, outer, end - begin) : f(begin * n * inner, end - begin, inner);
+    });
   }
 };
 
@@ -40,18 +44,17 @@ Ref cumulative(const TensorInfo& a, Dim dim, OnlyNone /* dtype */) {
   if (has_memory(out) && middle.size()) {
     const DType part = type == DType::C64 ? DType::F32 : type == DType::C128 ? DType::F64 : type;
     if (complex && !kProduct) middle.inner *= 2;
-    const Py_ssize_t step = middle.n * middle.inner * item_size(complex && kProduct ? type : part);
+    const Py_ssize_t item = item_size(complex && kProduct ? type : part), n = middle.n, inner = middle.inner;
     const char* data = data_of(in);
     char* to = data_of(out);
-    Unlocked unlocked(middle.outer * step > kReleaseGilBytes, in, out);
-    middle.share([&](ptrdiff_t first, ptrdiff_t count) {
+    Unlocked unlocked(middle.size() * item > kReleaseGilBytes, in, out);
+    middle.share([&](ptrdiff_t first, ptrdiff_t outer, ptrdiff_t width) {
+      const char* from = data + first * item;
       if (complex && kProduct) {
-        by_type(
-            part, [&](const auto* x, auto* y) { complex_products(x, count, middle.n, middle.inner, y); }, data + first * step,
-            to + first * step);
+        by_type(part, [&](const auto* x, auto* y) { complex_products(x, outer, n, inner, width, y); }, from, to + first * item);
         return;
       }
-      dense_kernels().cumulate(kProduct, part, data + first * step, count, middle.n, middle.inner, kReverse, to + first * step);
+      dense_kernels().cumulate(kProduct, part, from, outer, n, inner, width, kReverse, to + first * item);
     });
   }
   return is_half(a.dtype) ? rounded(std::move(out), a.dtype) : std::move(out);
@@ -79,14 +82,14 @@ Pair extreme(const TensorInfo& a, LineDim dim) {
   Ref values = new_ref(type, a.ndim, a.shape, device_of(a));
   const Middle middle(a, dim);
   if (has_memory(values) && middle.size()) {
-    const Py_ssize_t step = middle.n * middle.inner, item = item_size(type);
+    const Py_ssize_t item = item_size(type);
     const char* data = data_of(in);
     char* to = data_of(values);
     int64_t* indices = data_of<int64_t>(places);
     Unlocked unlocked(middle.size() * item > kReleaseGilBytes, in, values, places);
-    middle.share([&](ptrdiff_t first, ptrdiff_t count) {
-      extremes_so_far(kLargest, type, data + first * step * item, count, middle.n, middle.inner, to + first * step * item,
-                      indices + first * step);
+    middle.share([&](ptrdiff_t first, ptrdiff_t outer, ptrdiff_t width) {
+      extremes_so_far(kLargest, type, data + first * item, outer, middle.n, middle.inner, width, to + first * item,
+                      indices + first);
     });
   }
   const Ref own = rounded(std::move(values), a.dtype);

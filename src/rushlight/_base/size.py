@@ -79,9 +79,12 @@ class Size(_Lengths):
     __rmul__ = __mul__
 
 
+_INT = {int}
+
+
 def _checked(lengths: tuple[SupportsIndex, ...]) -> tuple[int, ...]:
     """The lengths as Python ints; TypeError names the first that is none."""
-    if all(type(each) is int for each in lengths):
+    if _INT.issuperset(map(type, lengths)):
         return lengths  # type: ignore[return-value]
     result = []
     for position, each in enumerate(lengths):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -92,6 +93,8 @@ class _Form:
             name, _, default = rest.partition("=")
             self.params.append(_Parameter(kind, name, default or None, part in by_name))
         self.positional = [p for p in self.params if not p.by_name]
+        self.kinds = "".join(p.kind for p in self.params)
+        self.counts = not {"S", "X", "P"}.isdisjoint(self.kinds)
         self.least = sum(p.default is None for p in self.params)
 
     def __str__(self) -> str:
@@ -143,20 +146,21 @@ class _Form:
         ]
 
 
+_LIST, _NUMBER = (list, tuple), (int, float, complex)
+
+
 def _fits(p: _Parameter, value: object) -> bool:
     if value is None:
         return p.default is not None
     match p.kind:
         case "T":
-            return isinstance(value, list | tuple)
+            return isinstance(value, _LIST)
         case "S":
-            return isinstance(value, list | tuple) and all(
-                isinstance(v, int | float | complex) for v in value
-            )
+            return isinstance(value, _LIST) and all(isinstance(v, _NUMBER) for v in value)
         case "N":
             if isinstance(value, Tensor):
                 return value.dim() == 0 and not value.requires_grad and not value.is_meta
-            return isinstance(value, int | float | complex) or hasattr(value, "__index__")
+            return isinstance(value, _NUMBER) or hasattr(value, "__index__")
         case "D":
             return isinstance(value, dtypes.dtype)
         case "X" | "P":
@@ -215,17 +219,11 @@ def _bound(name: str) -> Callable[..., Any]:
 
 
 def _step(name: str) -> Callable[..., Any]:
-    """An operation whose last argument, a number, has a name: `value` or `alpha`."""
-    key = "value" if "addc" in name else "alpha"
+    """addcmul and addcdiv, each with a number of its own."""
     operation = getattr(Tensor, name)
 
     def run(*args: Any) -> Any:
-        last = args[-1]
-        if last is None:
-            return operation(*args[:-1])
-        if isinstance(last, Tensor):
-            return operation(*args)
-        return operation(*args[:-1], **{key: last})
+        return operation(*args[:-1], value=args[-1])
 
     return run
 
@@ -243,7 +241,7 @@ def _operation(name: str, form: _Form) -> Callable[..., Any]:
         return special[name]
     if name.startswith(("maximum", "minimum")):
         return _bound(name)
-    if form.params[-1].name in ("alpha", "value", "scalars") and len(form.params) > 2:
+    if form.params[-1].name == "scalars" and len(form.params) > 2:
         return _step(name)
     operation: Callable[..., Any] = getattr(Tensor, name)
     return operation
@@ -252,15 +250,20 @@ def _operation(name: str, form: _Form) -> Callable[..., Any]:
 # ---- the call
 
 
+_PLAIN = {Tensor}
+
+
 def _check_lists(name: str, form: _Form, values: list[Any]) -> None:
     """The checks of the lists, in PyTorch's order."""
-    kinds = [p.kind for p in form.params]
+    kinds = form.kinds
     tensors = [v for kind, v in zip(kinds, values, strict=True) if kind == "T"]
-    for place, (kind, value) in enumerate(zip(kinds, values, strict=True)):
-        for i, entry in enumerate(value if kind == "T" else ()):
+    for place, value in enumerate(tensors):
+        if _PLAIN.issuperset(map(type, value)):
+            continue
+        for i, entry in enumerate(value):
             if not isinstance(entry, Tensor):
                 raise TypeError(
-                    f"expected Tensor as element {i} in argument {place}, but got "
+                    f"expected Tensor as element {i} in argument {kinds.find('T', place)}, but got "
                     f"{type(entry).__name__}"
                 )
     entries = len(tensors[0])
@@ -278,7 +281,7 @@ def _check_lists(name: str, form: _Form, values: list[Any]) -> None:
                 else f"Tensor lists must have the same number of tensors, got {entries} and "
                 f"{len(other)}"
             )
-    for kind, value in zip(kinds, values, strict=True):
+    for kind, value in zip(kinds, values, strict=True) if form.counts else ():
         if kind == "S" and len(value) != entries:
             raise RuntimeError("Tensor list must have same number of elements as scalar list.")
         if kind == "X" and value.dim():
@@ -322,16 +325,39 @@ def _find(name: str, forms: list[_Form], args: Sequence[Any], kwargs: dict[str, 
     )
 
 
+def _say_all(types: tuple[type, ...], forms: list[_Form]) -> bool:
+    """Whether types decide which form a call has: they are those of numbers, and of lists where no
+    form takes numbers."""
+    return all(
+        t in (int, float) or (t in _LIST and all(f.kinds[i : i + 1] != "S" for f in forms))
+        for i, t in enumerate(types)
+    )
+
+
 def _make(name: str) -> Callable[..., Any]:
     forms = [_Form(text) for text in _TABLE[name]]
     called = f"_foreach_{name}"
     operations = [_operation(name, form) for form in forms]
 
+    known: dict[tuple[type, ...], _Form] = {}  # by the types of arguments that say all of them
+
     def foreach(*args: object, **kwargs: object) -> Any:
-        form = _find(called, forms, args, kwargs)
-        values = form.values(args, kwargs)
+        types = tuple(map(type, args))
+        if types in known and not kwargs:
+            form, values = known[types], list(args)
+        else:
+            form = _find(called, forms, args, kwargs)
+            values = form.values(args, kwargs)
+            if len(args) == len(form.params) and _say_all(types, forms):
+                known[types] = form
         _check_lists(name, form, values)
-        results = list(map(operations[forms.index(form)], *_columns(form, values)))
+        operation, columns = operations[forms.index(form)], list(_columns(form, values))
+        if form.params[-1].name in ("alpha", "value"):  # one number for all
+            last = values[-1]
+            columns.pop()
+            run = getattr(Tensor, name)
+            operation = run if last is None else partial(run, **{form.params[-1].name: last})
+        results = list(map(operation, *columns))
         return values[0] if name.endswith("_") else tuple(results)
 
     foreach.__name__ = foreach.__qualname__ = called

@@ -182,3 +182,44 @@ def test_threads_find_the_same():
     found = on_threads(lambda: [array(torch.linalg.inv(a)), *map(array, torch.linalg.svd(a))])
     for other in found[1:]:
         assert all(np.array_equal(x, y) for x, y in zip(found[0], other, strict=True))
+
+
+# Around the blocks of reflections.
+BLOCKS = [(33, 33), (40, 65), (64, 64), (65, 40), (96, 96), (97, 33), (150, 130), (1, 40), (40, 1)]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(("m", "n"), BLOCKS)
+def test_reflections_go_in_blocks(dtype, m, n):
+    a = made(dtype, 2, m, n)
+    for mode in ("reduced", "complete"):
+        q, r = map(array, torch.linalg.qr(torch.from_numpy(a), mode=mode))
+        near(q @ r, a, dtype)
+        near(
+            turned(q) @ q,
+            np.broadcast_to(np.eye(q.shape[-1], dtype=dtype), (2, *q.shape[-1:] * 2)),
+            dtype,
+        )
+        assert not np.tril(r, -1).any()
+    h, tau = torch.geqrf(torch.from_numpy(a))
+    for k in {1, min(m, n) // 2 or 1} if m >= n else ():
+        wanted = np.broadcast_to(np.eye(m, dtype=dtype), (2, m, m))
+        for i in reversed(range(k)):
+            v = array(h)[:, :, i : i + 1].copy()
+            v[:, :i], v[:, i] = 0, 1
+            wanted = wanted - array(tau)[:, i, None, None] * v @ (turned(v) @ wanted)
+        found = torch.linalg.householder_product(h, tau[:, :k].contiguous())
+        near(found, wanted[:, :, :n], dtype)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (5, 3), (33, 33), (65, 40), (150, 70)])
+def test_least_squares(dtype, m, n):
+    a, b = made(dtype, m, n), made(dtype, m, 3, seed=1)
+    found = torch.linalg.lstsq(torch.from_numpy(a), torch.from_numpy(b))
+    near(turned(a) @ (a @ array(found.solution) - b), np.zeros((n, 3), dtype), dtype, 1e4)
+    assert found.rank == n
+    a[:, -1] = a[:, 0] if n > 1 else 0  # no longer of full rank: the shortest solution
+    found = torch.linalg.lstsq(torch.from_numpy(a), torch.from_numpy(b))
+    assert found.rank == n - 1
+    near(found.solution, np.linalg.pinv(a.astype("D"), rcond=1e-5) @ b, dtype, 1e5)

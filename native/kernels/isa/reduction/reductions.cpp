@@ -383,7 +383,7 @@ void cumulate_rows(const T* in, ptrdiff_t next, ptrdiff_t n, ptrdiff_t step, T* 
 }
 
 template <bool Product, class T, class A>
-void cumulate_of(const T* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool reverse, T* out) {
+void cumulate_of(const T* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t columns, bool reverse, T* out) {
   constexpr ptrdiff_t kTile = 64;
   constexpr A kFirst = Product ? 1 : 0;
   const ptrdiff_t step = reverse ? -1 : 1, first = reverse ? (n - 1) * inner : 0;
@@ -421,14 +421,14 @@ void cumulate_of(const T* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, boo
     }
     return;
   }
-  for (; inner == 2 && o + kRows / 2 <= outer; o += kRows / 2, in += n * kRows, out += n * kRows) {
+  for (; inner == 2 && columns == 2 && o + kRows / 2 <= outer; o += kRows / 2, in += n * kRows, out += n * kRows) {
     A acc[kRows];
     for (A& a : acc) a = kFirst;
     cumulate_rows<Product, 2>(in + first, n * 2, n, step, out + first, acc);
   }
   for (; o < outer; o++, in += n * inner, out += n * inner)
-    for (ptrdiff_t start = 0; start < inner; start += kTile) {
-      const ptrdiff_t width = smaller(kTile, inner - start);
+    for (ptrdiff_t start = 0; start < columns; start += kTile) {
+      const ptrdiff_t width = smaller(kTile, columns - start);
       A acc[kTile];
       for (ptrdiff_t j = 0; j < width; j++) acc[j] = kFirst;
       for (ptrdiff_t i = 0; i < n; i++) {
@@ -442,11 +442,13 @@ void cumulate_of(const T* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, boo
     }
 }
 
-void cumulate(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool reverse, void* out) {
+void cumulate(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t columns,
+              bool reverse, void* out) {
   const auto run = [&]<class T, class A>() {
     const T* x = static_cast<const T*>(in);
     T* y = static_cast<T*>(out);
-    product ? cumulate_of<true, T, A>(x, outer, n, inner, reverse, y) : cumulate_of<false, T, A>(x, outer, n, inner, reverse, y);
+    product ? cumulate_of<true, T, A>(x, outer, n, inner, columns, reverse, y)
+            : cumulate_of<false, T, A>(x, outer, n, inner, columns, reverse, y);
   };
   if (dtype == DType::F32) run.template operator()<float, double>();
   else if (dtype == DType::F64) run.template operator()<double, double>();

@@ -41,6 +41,7 @@ from .solving import (
     cholesky_factor,
     cholesky_failure,
     cholesky_vjp,
+    gradients_by,
     inv_arrays,
     is_vector,
     minor_that_fails,
@@ -117,24 +118,11 @@ def _solve_ex(a: Array, b: Array, left: bool, check_errors: bool) -> tuple[Array
     return _eliminated(a, b)
 
 
-def _solve_ex_right(g: Tensor, A: Tensor, B_shape: Any, left: bool) -> Tensor:
-    if left and is_vector(A.shape, B_shape):
-        return solve_ex(A.mH, g.unsqueeze(-1))[0].squeeze(-1)
-    return solve_ex(A.mH, g, left=left)[0]
-
-
-def _solve_ex_matrix(g: Tensor, A: Tensor, out: Tensor, B_shape: Any, left: bool) -> Tensor:
-    g = _solve_ex_right(g, A, B_shape, left)
-    if left and is_vector(A.shape, B_shape):
-        return -(g.unsqueeze(-1) * out.conj().unsqueeze(-2))
-    return -matmul(g, out.mH) if left else -matmul(out.mH, g)
-
-
 solve_ex: Any = general(
     "solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False)",
     _solve_ex,
     native=_kernels.solve_ex,
-    vjp={"A": _solve_ex_matrix, "B": _solve_ex_right},
+    vjp={"A, B": gradients_by(lambda a, b, left: solve_ex(a, b, left=left)[0])},
     node="LinalgSolveExBackward0",
     outputs=named("linalg_solve_ex", "result", "info"),
     first_only=True,

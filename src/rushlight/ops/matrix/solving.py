@@ -229,27 +229,29 @@ def solve_arrays(a: Array, b: Array, left: bool, name: str = "solve") -> Array:
     return np.ascontiguousarray(result[..., 0] if vector else result)
 
 
-def _solve_right(g: Tensor, A: Tensor, B_shape: Size, left: bool) -> Tensor:
-    if left and is_vector(A.shape, B_shape):
-        return solve(A.mH, g.unsqueeze(-1)).squeeze(-1)
-    return solve(A.mH, g, left=left)
+def gradients_by(solution: Callable[..., Tensor]) -> Callable[..., Any]:
+    """The rule for A and B of a solution of A @ X = B, which solves once."""
+
+    def rule(
+        g: Tensor, A: Tensor, out: Tensor, B_shape: Size, left: bool, needs: tuple[int, ...]
+    ) -> tuple[Tensor | None, Tensor]:
+        if left and is_vector(A.shape, B_shape):
+            right = solution(A.mH, g.unsqueeze(-1), True).squeeze(-1)
+            matrix = -(right.unsqueeze(-1) * out.conj().unsqueeze(-2)) if needs[0] else None
+            return matrix, right
+        right = solution(A.mH, g, left)
+        if not needs[0]:
+            return None, right
+        return matmul(-right, out.mH) if left else matmul(out.mH, -right), right
+
+    return rule
 
 
-def _solve_matrix(g: Tensor, A: Tensor, out: Tensor, B_shape: Size, left: bool) -> Any:
-    g = _solve_right(g, A, B_shape, left)
-    if left and is_vector(A.shape, B_shape):
-        return -(g.unsqueeze(-1) * out.conj().unsqueeze(-2))
-    return -matmul(g, out.mH) if left else -matmul(out.mH, g)
-
-
-solve = general(
+solve: Op = general(
     "solve(A: Tensor, B: Tensor, *, left: bool = True)",
     lambda a, b, left: solve_arrays(a, b, left),
     native=_kernels.solve,
-    vjp={
-        "A": _solve_matrix,
-        "B": _solve_right,
-    },
+    vjp={"A, B": gradients_by(lambda a, b, left: solve(a, b, left=left))},
     node="LinalgSolveExBackward0",
     where="linalg",
     samples=lambda make: [
@@ -312,16 +314,20 @@ def _triangle(t: Tensor, upper: bool, unit: bool) -> Tensor:
     return t.triu(1 if unit else 0) if upper else t.tril(-1 if unit else 0)
 
 
-def _triangular_right(g: Tensor, A: Tensor, upper: bool, left: bool, unitriangular: bool) -> Any:
-    return solve_triangular(A.mH, g, upper=not upper, left=left, unitriangular=unitriangular)
-
-
-def _triangular_matrix(
-    g: Tensor, A: Tensor, out: Tensor, upper: bool, left: bool, unitriangular: bool
-) -> Tensor:
-    g = _triangular_right(g, A, upper, left, unitriangular)
-    full = -matmul(g, out.mH) if left else -matmul(out.mH, g)
-    return _triangle(full, upper, unitriangular)
+def _triangular_vjp(
+    g: Tensor,
+    A: Tensor,
+    out: Tensor,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+    needs: tuple[int, ...],
+) -> tuple[Tensor | None, Tensor]:
+    b = solve_triangular(A.mH, g, upper=not upper, left=left, unitriangular=unitriangular)
+    if not needs[0]:
+        return None, b
+    full = matmul(-b, out.mH) if left else matmul(out.mH, -b)
+    return _triangle(full, upper, unitriangular), b
 
 
 def _triangular_op(name: str, node: str, **more: Any) -> Op:
@@ -330,7 +336,7 @@ def _triangular_op(name: str, node: str, **more: Any) -> Op:
         "unitriangular: bool = False)",
         _solve_triangular,
         native=_kernels.solve_triangular,
-        vjp={"A": _triangular_matrix, "B": _triangular_right},
+        vjp={"A, B": _triangular_vjp},
         batch="solved",
         formula={
             "A": "the triangle of −solve_triangular(Aᵀ, g) · outᵀ",
@@ -529,21 +535,23 @@ def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:
     return _solve_triangular(lower.swapaxes(-1, -2).conj(), half, True, True, False)
 
 
-def _cholesky_solve_factor(g: Tensor, L: Tensor, out: Tensor, upper: bool) -> Any:
+def _cholesky_solve_vjp(
+    g: Tensor, L: Tensor, out: Tensor, upper: bool, needs: tuple[int, ...]
+) -> tuple[Tensor, Tensor | None]:
+    b = cholesky_solve(g, L, upper)
+    if not needs[1]:
+        return b, None
     # A = L @ L.mH changes by both of its factors.
-    product = matmul(cholesky_solve(g, L, upper), out.mH)
+    product = matmul(-b, out.mH)
     both = product + product.mH
-    return -matmul(L, both) if upper else -matmul(both, L)  # also in the triangle that is not read
+    return b, matmul(L, both) if upper else matmul(both, L)  # also in the triangle that is not read
 
 
 cholesky_solve: Op = general(
     "cholesky_solve(input: Tensor, L: Tensor, upper: bool = False)",
     _cholesky_solve,
     native=_kernels.cholesky_solve,
-    vjp={
-        "input": lambda g, L, upper: cholesky_solve(g, L, upper),
-        "L": _cholesky_solve_factor,
-    },
+    vjp={"input, L": _cholesky_solve_vjp},
     out="cast",
     samples=lambda make: [(make(3, 2), regular(make).tril())],
     keeps="columns: input",

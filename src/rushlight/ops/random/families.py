@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._base.dtypes import finfo, from_numpy_dtype
 from ..._core import Tensor
 from ..._devices import of
 from ..._devices.generator import for_host, state_of
@@ -184,11 +183,8 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     return _gamma(input, for_host(generator, input))
 
 
-def _dirichlet_numbers(alpha: Array, generator: object) -> Array:
-    gammas = np.maximum(_each("gamma_numbers", generator, alpha), np.finfo(np.float64).tiny)
-    made = np.asarray(gammas / (gammas.sum(-1, keepdims=True) if gammas.ndim else gammas))
-    info = finfo(from_numpy_dtype(alpha.dtype))
-    return np.asarray(np.clip(made.astype(alpha.dtype), info.tiny, 1 - info.eps / 2))
+def _dirichlet_numbers(alpha: Array, generator: Any) -> Array:
+    return _kernels.dirichlet_numbers(state_of(generator), _wrap(np.asarray(alpha)))._array
 
 
 _dirichlet: Any = general(

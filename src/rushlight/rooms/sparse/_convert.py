@@ -391,14 +391,14 @@ def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | Non
         blocksize = blocksize, blocksize
     if same and (blocksize is None or tuple(blocksize) == p.block):
         return t
-    n_dense = (0 if p is None else p.n_dense) if dense_dim is None else int(dense_dim)
     if p is not None and p.layout is sparse_coo:
-        if p.n_sparse != 2 or n_dense != p.n_dense:
+        if p.n_sparse != 2 or (dense_dim is not None and int(dense_dim) != p.n_dense):
             raise RuntimeError(
                 "coo_to_sparse_csr: conversion from Sparse to "
                 f"{NAMES[target]} for input tensors with sparse_dim()!=2 is not supported"
             )
         return _compressed_from(coalesce(t), target, blocksize)
+    n_dense = (0 if p is None else p.n_dense) if dense_dim is None else int(dense_dim)
     if p is not None:
         if p.n_batch and target not in BLOCKED and p.layout not in BLOCKED:
             return _compressed_from(_elements(t, p), target, blocksize, p.n_batch)
@@ -488,7 +488,7 @@ def _compressed_from(t: object, target: _layout, blocksize: object, b: int = 0) 
         at = p.indices[0]
         starts = kernels.sparse_starts(at[0], p.shape[0])
         if starts is not NotImplemented:
-            made = wrap(Parts(target, p.shape, (starts, at[1].clone()), p.value))
+            made = wrap(Parts(target, p.shape, (starts, at[1]), p.value))
             return record(_NODES[target], made, (t,), (lambda g: _as_layout(g, p),))
     places, outer, value = p.places(), tuple(p.shape[: b + 2]), p.value
     rows, columns = _blocks(outer[b:], target, blocksize)

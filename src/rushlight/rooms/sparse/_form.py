@@ -117,7 +117,7 @@ class Parts(Wrapper):
         for t in (*indices, values):
             if t._accelerator is not None or t._on_meta:
                 stay_here("_sparse_tensor", t)
-        super().__init__(LEVEL, values)
+        Wrapper.__init__(self, LEVEL, values)
         self.layout, self.indices = layout, indices
         self.shape = shape if type(shape) is Size else Size(shape)
         self.coalesced = coalesced
@@ -291,6 +291,11 @@ PASSED_ON = (
 _HOW = {"__get__": "get", "__set__": "set", "__delete__": "delete"}
 _KNOWN: set[type] = {Tensor, Parameter}
 _Builtin = type(Tensor.__torch_function__)
+_GetSet = type(Tensor.shape)
+# What answered, by the function or attribute and the types of all arguments: the core calls it.
+# Of these types the values decide nothing about that.
+_ANSWERS: dict[tuple[Any, ...], Callable[..., Any] | None] = {}
+_SAID_BY_TYPE: set[type] = {int, float}
 
 
 @functools.lru_cache(4096)
@@ -318,7 +323,11 @@ class SparseTensor(Tensor):
         if not known and not all(t in _KNOWN or _as_tensors_do(t) for t in types):
             return NotImplemented  # another class, which is asked next
         name = _name(func)
+        gets = name.startswith("get ")
+        kinds = (func.__self__ if gets else func, *map(type, args))
         if name in PASSED_ON:
+            if gets and known and type(kinds[0]) is _GetSet:
+                _ANSWERS[kinds] = None
             before = _core.get_overrides()
             _core.set_overrides(max(before, _core.Overrides.MODES))
             try:
@@ -329,6 +338,13 @@ class SparseTensor(Tensor):
         if why is not None:
             raise TypeError(why)
         result = answer(name, args, kwargs or {})
+        if (
+            known
+            and not kwargs
+            and (gets or " " not in name)
+            and _SAID_BY_TYPE.issuperset(kinds[1:])
+        ):
+            _ANSWERS[kinds] = HANDLERS[name]
         if known or type(result) is not Tensor:
             return result
         return result.as_subclass(next(t for t in types if t not in _KNOWN))
@@ -341,6 +357,8 @@ class SparseTensor(Tensor):
 
 
 _KNOWN.add(SparseTensor)
+_SAID_BY_TYPE.update(_KNOWN)
+_core.know_answers(SparseTensor, _ANSWERS)
 
 
 def answer(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -447,9 +465,7 @@ def _blank(kind: rl.dtype) -> Tensor:
 
 def wrap(p: Parts) -> Any:
     """The tensor that stands for parts."""
-    t = _core.make_subclass(SparseTensor, _blank(p.value.dtype).expand(p.shape), False)
-    t._wrapped = (Flag.TRANSFORMED, p)
-    return t
+    return _core.stand_for(SparseTensor, _blank(p.value.dtype), p.shape, Flag.TRANSFORMED, p)
 
 
 def make(
@@ -540,15 +556,16 @@ def record(
     masked: whether the rules read a gradient only where the result has values; None: they pass it
     on, so that is for the inputs to say.
     """
-    if any(map(transformed, inputs)):
-        raise NotImplementedError(
-            f"{name.removesuffix('Backward0')} of sparse tensors is not transformed by vmap, jvp "
-            "or forward-mode: compute with the values, or with dense tensors."
-        )
-    if not _core.is_grad_enabled():
-        return result
-    needs = [wants(t) for t in inputs]
-    if any(needs) and result.dtype.is_differentiable:
+    needs = []
+    for t in inputs:
+        w = t._wrapped
+        if w is not None and type(w) is not Parts:
+            raise NotImplementedError(
+                f"{name.removesuffix('Backward0')} of sparse tensors is not transformed by vmap, "
+                "jvp or forward-mode: compute with the values, or with dense tensors."
+            )
+        needs.append(t.requires_grad if w is None else _core.gradient_edge(t) is not None)
+    if True in needs and _core.is_grad_enabled() and result.dtype.is_differentiable:
         if masked is None:
             masked = all(is_masked(t) for t, need in zip(inputs, needs, strict=True) if need)
         node = _node(name)(rules, needs, masked)

@@ -18,7 +18,7 @@ from .._base.device import (
 )
 from .._base.device import layout as _layout
 from .._base.size import Size
-from .._core import Tensor
+from .._core import Tensor, kernels
 from ._form import (
     BLOCKED,
     BY_ROWS,
@@ -66,7 +66,7 @@ def _indices(indices: object, keep: bool = False) -> Tensor:
 def _stay_here(name: str, given: list[object], device: object) -> None:
     """Raise for what is not on the CPU. Without a device values say where the tensor is, and where
     they are no tensor it is on the default device."""
-    if device is None and not any(isinstance(v, Tensor) for v in given[1:]):
+    if device is None and not isinstance(given[-1], Tensor):
         device = get_default_device()
     stay_here(name, *given, device=device)
 
@@ -107,6 +107,15 @@ def sparse_coo_tensor(
            values=tensor([3., 4.]),
            size=(2, 3), nnz=2, layout=torch.sparse_coo)
     """
+    if len(args) == 3 and type(args[0]) is type(args[1]) is Tensor and dtype is device is None:
+        i, v, size = args
+        shape: Any = kernels.sparse_size(i, v, size)
+        if shape is not NotImplemented:  # the everyday call
+            p = Parts(
+                sparse_coo, shape, (i.detach(),), v.detach(), bool(is_coalesced) or len(v) < 2
+            )
+            made = of_parts(p, v, "SparseCooTensorWithDimsAndTensorsBackward0")
+            return _finished(made, device, requires_grad, check_invariants)
     given = list(args)
     if indices is not None:
         given.insert(0, indices)

@@ -189,7 +189,8 @@ def _plain(t: object) -> tuple[object, Parts]:
     return t, p
 
 
-def _check(a: Any, b: Any, name: str) -> None:
+def _check(a: Any, b: Any, name: str) -> tuple[Any, Any]:
+    """The parts of two matrices that are multiplied; None of a dense one."""
     stay_here(name, a, b)
     p, q = parts(a), parts(b)
     have, want = (a if p is None else p.value).dtype, (b if q is None else q.value).dtype
@@ -209,21 +210,23 @@ def _check(a: Any, b: Any, name: str) -> None:
             f"{right[0]}x{right[1]})"
         )
     for x in (p, q):
-        if x is not None and x.n_dense:
+        if x is not None and x.value.ndim > 1 and x.n_dense:
             raise RuntimeError(
                 f"{name}: a matrix with dense dimensions is not multiplied; this one has "
                 f"{x.n_sparse} sparse and {x.n_dense} dense ones"
             )
+    return p, q
 
 
 def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
     """The product of two matrices, one of them sparse at least."""
-    _check(a, b, "mm")
-    if parts(a) is None:
+    p, q = _check(a, b, "mm")
+    if p is None:
         return named(node, t_of(product(t(b), t_of(a), node)))
-    if parts(b) is not None:
+    if q is not None:
         return _sparse_sparse(a, b, node)
-    a, p = _plain(a)
+    if p.layout in BLOCKED:
+        a, p = _plain(a)
     if transformed(b):
         return _composed(a, b)
     made = times_dense(p, b)
