@@ -11,6 +11,7 @@ struct Op;
 #define RUSHLIGHT_CALLBACKS(X)                                                                                       \
   /* ops, called as such */                                                                                          \
   X(add) X(alias) X(conj_view) X(neg_view) X(to_copy) X(strided_view) X(strided_gather) X(strided_scatter)                      \
+  X(permute) X(view) X(reshape_alias) X(unsafe_view) X(contiguous_copy) X(slice) X(select) X(view_as_real) X(expand) X(unsqueeze) X(cat) X(sum) X(sub) X(logical_xor) \
   /* functions of ops/ */                                                                                            \
   X(mixed_strided_view) X(mixed_strided_gather) X(mixed_strided_scatter) X(clone) X(zeros_like) X(sum_to)            \
   X(fit_dtype) X(fitted_number) X(warn) X(warn_once) X(write_out) X(as_tensor) X(take_pytorchs) X(beyond_memory) X(on_stand_ins)           \

@@ -53,7 +53,8 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
 template <typename NameOf>
 int find_name(PyObject* keyword, int count, const NameOf& name_of) {
   constexpr const char* kAliases[][2] = {{"self", "input"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"axes", "dims"},
-                                         {"x1", "input"},   {"x2", "other"}, {"x", "input"}};
+                                         {"x1", "input"},   {"x2", "other"}, {"x", "input"},
+                                         {"indices", "sections"}, {"tensor_indices_or_sections", "sections"}};
   for (int i = 0; i < count; ++i) {
     if (name_of(i) == keyword) return i;
   }

@@ -35,7 +35,9 @@ PyObject* public_of_op(PyObject* self, PyObject* const* args, size_t nargsf, PyO
   PyObject* result;
   if (may_override(args, n, kwnames, lists) && overridden(self, Asks::All, args, n, kwnames, lists, &result)) return result;
   result = nullptr;
-  if (!p->method && op->has_var_args && n > at && !is_list(args[at])) {
+  if (!p->method && op->has_var_args && n > at + 1 && at) {
+    PyErr_Format(PyExc_TypeError, "%s() takes %zd positional arguments but %zd were given", public_name(op).c_str(), at + 1, n);
+  } else if (!p->method && op->has_var_args && n > at && !is_list(args[at])) {
     raise_misfit(p->target, op->params[at].name, static_cast<int>(at), Takes::kInts,
                  args[at]);  // dims one by one: of a method only
   } else {
