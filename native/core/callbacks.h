@@ -18,7 +18,7 @@ struct Op;
   X(load_kernels_there) X(copy_there) X(put_off_there) X(interpreter) X(specialised) X(OutOfMemoryError)             \
   X(getitem) X(setitem) X(spread_to) X(iter) X(trace_call) X(explain) X(takes) X(compile) X(AcceleratorError)        \
   /* types of arguments */                                                                                           \
-  X(Generator) X(device) X(layout) X(memory_format) X(resolve_device)                                                \
+  X(Generator) X(contiguous_format) X(device) X(layout) X(memory_format) X(resolve_device)                                                \
   /* members of Tensor and Node */                                                                                   \
   X(repr) X(handed_on) X(handed_as_is) X(tensor_new) X(call_node) X(raw_saved) X(move_retained) X(before_write)      \
   X(missing_attribute)                                                                                               \

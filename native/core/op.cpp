@@ -710,7 +710,7 @@ namespace {
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Op* op = reinterpret_cast<Op*>(self);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  const bool lists = op->list_param >= 0;
+  const bool lists = takes_lists(op);
   PyObject* result;
   if (may_override(args, n, kwnames, lists) && overridden(self, Asks::All, args, n, kwnames, lists, &result)) return result;
   result = bind_and_call(op, args, n, kwnames);

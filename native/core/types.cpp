@@ -127,6 +127,16 @@ PyObject* shape_tuple(int ndim, const Py_ssize_t* dims) {
   return new_shape(ndim, dims);
 }
 
+int rank_of_format(PyObject* format) {
+  static PyObject* const key = PyUnicode_InternFromString("_name");
+  const Ref name(PyObject_GetAttr(format, key));
+  if (!name) return -1;
+  const auto is = [&](const char* text) {
+    return PyUnicode_Check(name.get()) && !PyUnicode_CompareWithASCIIString(name.get(), text);
+  };
+  return is("channels_last") ? 4 : is("channels_last_3d") ? 5 : 0;
+}
+
 std::string sizes_text(const Py_ssize_t* values, int n) {
   std::string text = "[";
   for (int i = 0; i < n; ++i) {

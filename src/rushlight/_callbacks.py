@@ -9,7 +9,7 @@ import sys
 
 from . import _core
 from ._base import dlpack as _dlpack
-from ._base.device import device, layout, memory_format, resolve
+from ._base.device import contiguous_format, device, layout, memory_format, resolve
 from ._base.errors import AcceleratorError, OutOfMemoryError, warn
 from ._base.late import connect, imported
 from ._devices import meta
@@ -92,6 +92,7 @@ _core.register(
         "takes": _arguments.takes,
         # types of arguments
         "Generator": Generator,
+        "contiguous_format": contiguous_format,
         "device": device,
         "layout": layout,
         "memory_format": memory_format,

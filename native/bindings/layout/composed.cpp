@@ -68,6 +68,24 @@ Ref movedim(const TensorInfo& a, const Sizes& source, const Sizes& destination) 
   return called(callbacks.permute, a, sizes_ref(order, a.ndim));
 }
 
+// ---- another place
+
+Ref contiguous_in(const TensorInfo& a, Any format) {
+  static PyObject* const keyword = PyUnicode_InternFromString("memory_format");
+  const bool plain = format == callbacks.contiguous_format.get();
+  const int rank = plain ? 0 : rank_of_format(format);
+  if (rank < 0) return {};
+  if (rank ? a.ndim == rank && is_channels_last(a.tensor) : a.tensor->is_contiguous()) return Ref::borrow(as_object(a.tensor));
+  if (rank && a.ndim != rank)
+    return fail(PyExc_RuntimeError, "required rank %d tensor to use channels_last%s format. This one has %d dimensions.", rank,
+                rank == 5 ? "_3d" : "", a.ndim);
+  if (!rank && !plain) return fail(PyExc_RuntimeError, "preserve memory format is unsupported by the contiguous operator");
+  if (!rank) return called(callbacks.contiguous_copy, a);
+  PyObject* slots[] = {as_object(a.tensor), format};
+  const Ref names = tuple_of(Ref::borrow(keyword));
+  return owned(PyObject_Vectorcall(callbacks.clone.get(), slots, 1, names.get()));
+}
+
 // ---- another shape
 
 Ref reshape(const TensorInfo& seen, const Sizes& shape) {
@@ -200,7 +218,8 @@ Tensors split_at(const TensorInfo& a, PyObject* cuts, int dim) {
 }
 
 Tensors tensor_split(const TensorInfo& a, Any cuts, Any along) {
-  if (!a.ndim) return fail(PyExc_RuntimeError, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+  if (!a.ndim)
+    return fail(PyExc_RuntimeError, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   const int dim = dim_argument(along, a.ndim);
   if (dim < 0) return {};
   if (!is_tensor(cuts)) return split_at(a, cuts, dim);
@@ -286,6 +305,55 @@ Ref repeat_each(const TensorInfo& a, Py_ssize_t count, Dim dim) {
   return called(callbacks.view, called(callbacks.contiguous_copy, seen), sizes_ref(whole.shape, whole.ndim));
 }
 
+// Vectors as grids, each expanded along the others' dimensions.
+Tensors meshgrid(Given<"Sequence[Tensor]"> given, Any indexing) {
+  const Ref tensors = held_items(given, "meshgrid expects tensors");
+  if (!tensors) return {};
+  const int count = static_cast<int>(PyTuple_GET_SIZE(tensors.get()));
+  if (!count) return fail(PyExc_RuntimeError, "meshgrid expects a non-empty TensorList");
+  const auto item = [&](int i) { return PyTuple_GET_ITEM(tensors.get(), i); };
+  for (int i = 0; i < count; ++i) {
+    if (!is_tensor(item(i)))
+      return fail(PyExc_TypeError, "expected Tensor as element %d in argument 0, but got %s", i, Py_TYPE(item(i))->tp_name);
+  }
+  const Tensor* first = as_tensor(item(0));
+  for (int i = 1; i < count; ++i) {
+    if (as_tensor(item(i))->device() != first->device())
+      return fail(PyExc_RuntimeError, "meshgrid expects all tensors to have the same device");
+  }
+  for (int i = 0; i < count; ++i) {
+    if (as_tensor(item(i))->ndim() <= 1) continue;
+    PyErr_Format(PyExc_RuntimeError, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: %S", item(i));
+    return {};
+  }
+  for (int i = 1; i < count; ++i) {
+    if (as_tensor(item(i))->dtype != first->dtype)
+      return fail(PyExc_RuntimeError, "meshgrid expects all tensors to have the same dtype");
+  }
+  if (indexing.object == Py_None &&
+      warn_program("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.") < 0)
+    return {};
+  const auto is = [&](const char* text) { return PyUnicode_Check(indexing) && !PyUnicode_CompareWithASCIIString(indexing, text); };
+  if (indexing.object != Py_None && !is("ij") && !is("xy")) {
+    PyErr_Format(PyExc_RuntimeError, "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %S", indexing.object);
+    return {};
+  }
+  check_room(count - 1);
+  Py_ssize_t shape[kMaxDims];
+  const auto place = [&](int i) { return is("xy") && count > 1 && i < 2 ? 1 - i : i; };  // of a vector among the dimensions
+  for (int i = 0; i < count; ++i) shape[place(i)] = as_tensor(item(i))->numel();
+  const Ref whole = sizes_ref(shape, count);
+  Ref grids = owned(PyTuple_New(count));
+  for (int i = 0; i < count; ++i) {
+    Py_ssize_t sizes[kMaxDims];
+    std::fill_n(sizes, count, 1);
+    sizes[place(i)] = shape[place(i)];
+    const Ref seen = called(callbacks.view, Ref::borrow(item(i)), sizes_ref(sizes, count));
+    PyTuple_SET_ITEM(grids.get(), i, called(callbacks.expand, seen, whole).release());
+  }
+  return grids;
+}
+
 // ---- computed
 
 Ref sum_to_size(const TensorInfo& a, const Sizes& shape) {
@@ -299,7 +367,8 @@ Ref sum_to_size(const TensorInfo& a, const Sizes& shape) {
     if (i < lead || size != a.shape[i]) dims[n++] = i;
   }
   if (!fits)
-    return fail(PyExc_RuntimeError, "size {" + sizes_text(shape.at, shape.n) + "} is not expandable to size {" + shape_text(a) + "}.");
+    return fail(PyExc_RuntimeError,
+                "size {" + sizes_text(shape.at, shape.n) + "} is not expandable to size {" + shape_text(a) + "}.");
   if (!shape.n) return called(callbacks.sum, a);  // of one number too: integers become int64
   if (!n) return Ref::borrow(as_object(a.tensor));
   Ref total = called(callbacks.sum, a, sizes_ref(dims, n), Py_True);
@@ -346,6 +415,7 @@ Ref diff(const TensorInfo& a, Py_ssize_t n, Any along, const TensorOrNone& befor
 }
 
 const KernelRows rows{
+    layout_kernel<contiguous_in, "contiguous(a, memory_format)">(),
     layout_kernel<movedim, "movedim(a, source, destination)">(),
     layout_kernel<reshape, "composed_reshape(a, shape)">(),
     layout_kernel<flatten, "flatten(a, start_dim, end_dim)">(),
@@ -361,6 +431,7 @@ const KernelRows rows{
     layout_kernel<stacked<"row_stack", 2>, "row_stack(tensors)">(),
     layout_kernel<stacked<"dstack", 3>, "dstack(tensors)">(),
     layout_kernel<column_stack, "column_stack(tensors)">(),
+    layout_kernel<meshgrid, "meshgrid(tensors, indexing=None)">(),
     layout_kernel<repeat_each, "repeat_each(a, count, dim)">(),
     layout_kernel<sum_to_size, "sum_to_size(a, shape)">(),
     layout_kernel<diff, "diff(a, n, dim, prepend=None, append=None)">(),

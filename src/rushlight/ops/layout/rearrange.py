@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._base.errors import warn
 from ..._core import Op, Tensor
 from ..._devices import of
 from ..._levels.running import answered
@@ -30,7 +29,7 @@ from ..table.arrays import (
 from ..table.kinds import composed, composite, linear
 from ..table.signature import Ints
 from .joining import CAST, stack
-from .shape import expand, reshape, view
+from .shape import reshape
 from .slices import diagonal, diagonal_backward
 
 _wrap, _kernels = _core.wrap, _core.kernels
@@ -410,46 +409,12 @@ def block_diag(*tensors: object) -> Tensor:
 # ---- grids
 
 
-@composite(method=False)
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
-    """The grid of several vectors: each expanded along the others' dimensions."""
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tuple(tensors[0])
-    if not tensors:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
-    check_tensors(tensors)
-    if any(x._on_meta is not tensors[0]._on_meta for x in tensors):
-        raise RuntimeError("meshgrid expects all tensors to have the same device")
-    for x in tensors:
-        if x.ndim > 1:
-            raise RuntimeError(
-                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}"
-            )
-    for x in tensors[1:]:
-        if x.dtype is not tensors[0].dtype:
-            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
-    if indexing is None:
-        warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
-            "argument.",
-        )
-        indexing = "ij"
-    if indexing not in ("ij", "xy"):
-        raise RuntimeError(
-            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
-        )
-    swapped = indexing == "xy" and len(tensors) > 1
-    if swapped:
-        tensors = (tensors[1], tensors[0], *tensors[2:])
-    shape = [x.numel() for x in tensors]
-    grids = []
-    for i, x in enumerate(tensors):
-        sizes = [1] * len(tensors)
-        sizes[i] = -1 if x.numel() else 0
-        grids.append(expand(view(x, sizes), shape))
-    if swapped:
-        grids = [grids[1], grids[0], *grids[2:]]
-    return tuple(grids)
+meshgrid = composed(
+    "meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]",
+    _kernels.meshgrid,
+    method=False,
+    doc="The grid of several vectors: each expanded along the others' dimensions.",
+)
 
 
 @composite(method=False)
@@ -500,10 +465,11 @@ def _at_least(name: str) -> None:
         doc=f"Tensors with at least {ndim} dimension{'s' * (ndim > 1)}.",
     )
     def function(*tensors: Any) -> Any:
-        if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
-            return _kernels.at_least(tensors[0], ndim)
-        given = tensors[0] if len(tensors) == 1 else tensors
-        return tuple([_kernels.at_least(x, ndim) for x in given])
+        one = len(tensors) == 1
+        given = tensors[0] if one and isinstance(tensors[0], (tuple, list)) else tensors
+        check_tensors(given)
+        made = tuple([_kernels.at_least(x, ndim) for x in given])
+        return made[0] if given is tensors and one else made
 
 
 for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):

@@ -143,7 +143,6 @@ reshape = composed(
     "reshape(input: Tensor, *shape: Ints)",
     _kernels.composed_reshape,
     samples=lambda make: [(make(2, 6), (3, 4)), (make(3, 4).t(), (2, -1))],
-    overloads=("(input, shape: Sizes)",),
     doc="The same elements in another shape: a view where the strides allow it, else a copy.",
 )
 
@@ -290,7 +289,6 @@ broadcast_to = composed(
     "broadcast_to(input: Tensor, *size: Ints)",
     lambda input, size: expand(input, size),
     samples=lambda make: [(make(3, 1), (2, 3, 4))],
-    overloads=("(input, size: Sizes)",),
     doc="`expand` to a shape.",
 )
 

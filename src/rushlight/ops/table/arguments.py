@@ -556,8 +556,8 @@ def _by_all(
     # Where the number of arguments leaves one signature only, its own complaint says more.
     n = len(args) + len(kwargs)
     plausible = [i for i, s in enumerate(signatures) if s.required <= n <= len(s.params)]
-    if len(plausible) == 1 or len(signatures) == 1:
-        return problems[plausible[0] if plausible else 0]
+    if len(plausible) == 1:
+        return problems[plausible[0]]
     return _combination(said, signatures, args, kwargs)
 
 
