@@ -124,7 +124,8 @@ class SubsetRandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         order = rl.randperm(len(self.indices), generator=self.generator)
-        yield from map(self.indices.__getitem__, order.tolist())
+        indices = self.indices
+        yield from [indices[i] for i in order.tolist()]
 
     def __len__(self) -> int:
         return len(self.indices)
