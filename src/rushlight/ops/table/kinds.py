@@ -320,7 +320,8 @@ def constant(
 def composed(signature: str, kernel: Any, **more: Unpack[Words]) -> Any:
     """A composite whose arguments a kernel works out, which then calls other ops
     (native/bindings/layout/composed.cpp)."""
-    return define(OpKind.COMPOSITE, signature, kernel, {}, **{"out": False, **more})
+    more.setdefault("out", False)
+    return define(OpKind.COMPOSITE, signature, kernel, {}, **more)
 
 
 @overload
