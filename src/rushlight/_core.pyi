@@ -1,7 +1,7 @@
 """The native core as type checkers see it; native/core/*.cpp says what each does."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NoReturn, Self, TypeAlias, TypeVar, overload
+from typing import Any, Final, NoReturn, Self, SupportsIndex, TypeAlias, TypeVar, overload
 
 from numpy import ndarray
 
@@ -181,7 +181,13 @@ class Op:
     def __getattr__(self, name: str) -> Any: ...
     def __setattr__(self, name: str, value: Any) -> None: ...
 
-class Lengths(tuple[int, ...]): ...
+class Lengths(tuple[int, ...]):
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> int: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> Size: ...
+    def __add__(self, other: tuple[Any, ...], /) -> Size: ...
+    def __radd__(self, other: tuple[Any, ...], /) -> Size: ...
 
 class Attribute:
     fget: Any

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from operator import index
-from typing import TYPE_CHECKING, SupportsIndex, overload
+from typing import SupportsIndex
 
 from .._core import Lengths
 
@@ -41,15 +41,6 @@ class Size(Lengths):
 
     def __reduce__(self) -> tuple[type[Size], tuple[tuple[int, ...]]]:
         return Size, (tuple(self),)
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __getitem__(self, key: SupportsIndex, /) -> int: ...
-        @overload
-        def __getitem__(self, key: slice, /) -> Size: ...
-        def __add__(self, other: tuple[SupportsIndex, ...], /) -> Size: ...  # type: ignore[override]
-        def __radd__(self, other: tuple[SupportsIndex, ...], /) -> Size: ...
 
     def __mul__(self, times: SupportsIndex, /) -> Size:
         if not hasattr(times, "__index__"):
