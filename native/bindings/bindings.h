@@ -195,6 +195,8 @@ inline bool has_memory(const Ref& made) { return made && as_tensor(made)->device
 
 inline Ref make_view(const TensorInfo& a, const Layout& l) { return owned(new_view(a.tensor, l)); }
 inline std::string shape_text(const TensorInfo& a) { return sizes_text(a.shape, a.ndim); }
+// Replaces a -1 among the sizes by what is missing to `count` elements; false with torch's error where that cannot be.
+bool infer_size(Py_ssize_t* sizes, int n, Py_ssize_t count);
 // Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
 bool view_strides(const TensorInfo& a, Layout& l);
 

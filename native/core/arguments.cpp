@@ -279,6 +279,7 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
       }
     }
     for (Py_ssize_t i = 0; i < n && i < at; ++i) slots[i] = args[i];
+    if (!n && !at && !slots[0]) slots[0] = (owned->var_args = Ref(PyTuple_New(0))).get();
   } else {
     if (n > op->n_positional) {
       PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd were given", public_name(op).c_str(),

@@ -11,13 +11,14 @@ struct Op;
 #define RUSHLIGHT_CALLBACKS(X)                                                                                       \
   /* ops, called as such */                                                                                          \
   X(add) X(alias) X(conj_view) X(neg_view) X(to_copy) X(strided_view) X(strided_gather) X(strided_scatter)                      \
+  X(permute) X(view) X(reshape_alias) X(unsafe_view) X(contiguous_copy) X(slice) X(select) X(view_as_real) X(expand) X(unsqueeze) X(cat) X(sum) X(sub) X(logical_xor) \
   /* functions of ops/ */                                                                                            \
   X(mixed_strided_view) X(mixed_strided_gather) X(mixed_strided_scatter) X(clone) X(zeros_like) X(sum_to)            \
   X(fit_dtype) X(fitted_number) X(warn) X(warn_once) X(write_out) X(as_tensor) X(take_pytorchs) X(beyond_memory) X(on_stand_ins)           \
   X(load_kernels_there) X(copy_there) X(put_off_there) X(interpreter) X(specialised) X(OutOfMemoryError)             \
   X(getitem) X(setitem) X(spread_to) X(iter) X(trace_call) X(explain) X(takes) X(compile) X(AcceleratorError)        \
   /* types of arguments */                                                                                           \
-  X(Generator) X(device) X(layout) X(memory_format) X(resolve_device)                                                \
+  X(Generator) X(contiguous_format) X(device) X(layout) X(memory_format) X(resolve_device)                                                \
   /* members of Tensor and Node */                                                                                   \
   X(repr) X(handed_on) X(handed_as_is) X(tensor_new) X(call_node) X(raw_saved) X(move_retained) X(before_write)      \
   X(missing_attribute)                                                                                               \

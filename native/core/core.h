@@ -677,6 +677,7 @@ inline int check_captured(Tensor* t, PyObject* written, PyObject* value) {
 }
 extern PyMethodDef kWrappedFunctions[];
 
+int init_lengths(PyObject* module);
 int init_tensor(PyObject* module);
 int init_node(PyObject* module);
 int init_op(PyObject* module);

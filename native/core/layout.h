@@ -46,6 +46,8 @@ void result_strides(int ndim, const Py_ssize_t* sizes, const Tensor* const* oper
                     Py_ssize_t* strides);
 // Whether the elements fill their memory with the channels last, strides of single entries apart.
 bool is_channels_last(const Tensor* t);
+// How many dimensions a memory format is for: 0 for any. -1 with an exception.
+int rank_of_format(PyObject* format);
 // Whether the strides tell that the channels are the last dimension in memory: torch's suggest_memory_format. Of images and volumes
 // (4 and 5 dimensions) alone.
 bool suggests_channels_last(const Tensor* t);
@@ -122,6 +124,10 @@ PyObject* new_pin(Storage* s);
 // A plain tensor on an ndarray's memory; takes over `array`, also on failure. nullptr with torch's TypeError for other element types.
 Tensor* tensor_of(PyObject* array);
 Tensor* tensor_of_data(PyObject* array);  // of an array that a program gave
+// The same of a program's object, where nothing is to be said of the array; else nullptr without an exception.
+Tensor* tensor_of_plain(PyObject* o);
+// The elements in nested lists; NotImplemented where that is left to Python. (to_python.cpp)
+PyObject* to_list(PyObject*, PyObject* tensor);
 // The same of what a NumPy definition returned: an array, a NumPy scalar, a number, or a tensor already.
 Tensor* result_tensor(PyObject* value);
 // A Python object as NumPy reads it, of an element type.

@@ -338,6 +338,14 @@ Tensor* made_of(PyObject* object, bool of_program) {
 Tensor* tensor_of(PyObject* array) { return made_of(array, false); }
 Tensor* tensor_of_data(PyObject* array) { return made_of(array, true); }
 
+Tensor* tensor_of_plain(PyObject* o) {
+  constexpr int kPlain = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED;
+  if (!PyArray_CheckExact(o) || !PyArray_CHKFLAGS(as_array(o), kPlain) || PyArray_ISBYTESWAPPED(as_array(o)) ||
+      dtype_of(as_array(o)) == DType::Count)
+    return nullptr;
+  return tensor_of_data(PyArray_View(as_array(o), nullptr, &PyArray_Type));
+}
+
 Tensor* result_tensor(PyObject* value) {
   if (!value || is_tensor(value)) return as_tensor(value);
   if (PyArray_Check(value)) return tensor_of(value);

@@ -535,10 +535,16 @@ PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* const* values, Py
 }
 
 PyObject* call_composite(Op* op, PyObject* const* slots) {
+  Seen seen;
+  if (op->list_param >= 0 && look_at_all(op, slots, &seen) < 0) return nullptr;
   note_path(Path::Composite);
   PyObject* arguments[kMaxParams + 1];
   for (int i = 0; i < op->n_params; ++i) arguments[i + 1] = slots[i];
-  return PyObject_Vectorcall(op->forward, arguments + 1, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  PyObject* made = PyObject_Vectorcall(op->forward, arguments + 1, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  if (made != Py_NotImplemented) return made;
+  Py_DECREF(made);
+  raise_argument(op, 0, slots[0]);
+  return nullptr;
 }
 
 }  // namespace
@@ -644,7 +650,6 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
   }
   if (op->result.real_itself && is_tensor(slots[0]) && !is_complex(as_tensor(slots[0])->dtype)) return Py_NewRef(slots[0]);
   Seen seen;
-  if (op->kind == Op::Composite) return call_composite(op, slots);
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
   if (seen.symbolic) return call_with_slots(callbacks.trace_call, op, slots);
   if (seen.flags & kNotPlain) {
@@ -665,6 +670,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
 PyObject* call_op(Op* op, PyObject* const* slots) {
   if (op->promotion.typed == Typed::Node && has_dtype(op, slots)) [[unlikely]]
     return call_converted(op, slots);
+  if (op->kind == Op::Composite) return call_composite(op, slots);
   if (!observed()) return call_unobserved(op, slots);
   ObservedCall call(op, slots);
   return call.begin() ? call.end(call_unobserved(op, slots, call.known())) : nullptr;
@@ -704,7 +710,7 @@ namespace {
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Op* op = reinterpret_cast<Op*>(self);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  const bool lists = op->list_param >= 0;
+  const bool lists = takes_lists(op);
   PyObject* result;
   if (may_override(args, n, kwnames, lists) && overridden(self, Asks::All, args, n, kwnames, lists, &result)) return result;
   result = bind_and_call(op, args, n, kwnames);

@@ -21,6 +21,8 @@ struct Items {
 inline Items items_at(Op* op, PyObject* const* slots, int i) {
   return i == op->list_param ? Items{PySequence_Fast_ITEMS(slots[i]), PySequence_Fast_GET_SIZE(slots[i])} : Items{&slots[i], 1};
 }
+// Whether tensors may stand in a list, or all arguments be the items of one.
+inline bool takes_lists(Op* op) { return op->list_param >= 0 || (op->has_var_args && op->n_positional == 1); }
 // Calls f(tensor, parameter) for the tensors among the arguments of a call, until one returns false. Whether none did.
 template <typename F>
 inline bool for_each_tensor(Op* op, PyObject* const* slots, const F& f) {
@@ -52,8 +54,9 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
 // The place of the parameter that a keyword means, by NumPy's name too, among `count` of them; -1 where there is none.
 template <typename NameOf>
 int find_name(PyObject* keyword, int count, const NameOf& name_of) {
-  constexpr const char* kAliases[][2] = {{"self", "input"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"axes", "dims"},
-                                         {"x1", "input"},   {"x2", "other"}, {"x", "input"}};
+  constexpr const char* kAliases[][2] = {{"self", "input"}, {"axis", "dim"},         {"keepdims", "keepdim"},
+                                         {"axes", "dims"},  {"x1", "input"},         {"x2", "other"},
+                                         {"x", "input"},    {"indices", "sections"}, {"tensor_indices_or_sections", "sections"}};
   for (int i = 0; i < count; ++i) {
     if (name_of(i) == keyword) return i;
   }

@@ -78,7 +78,8 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
                  public_name(op).c_str());
     return nullptr;
   }
-  if (op->backward.differentiable && grad_enabled() && (wants_grad || (is_tensor(out) && requires_grad(as_tensor(out))))) {
+  const bool recorded = op->backward.differentiable || op->kind == Op::Composite;
+  if (recorded && grad_enabled() && (wants_grad || (is_tensor(out) && requires_grad(as_tensor(out))))) {
     PyErr_Format(PyExc_RuntimeError,
                  "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
                  "requires grad.",

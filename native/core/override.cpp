@@ -398,6 +398,17 @@ bool method_overridden(const char* name, PyObject* self, PyObject* args, PyObjec
   return true;
 }
 
+bool packed(PyObject* const* args, Py_ssize_t n, PyObject* kwnames, Ref* tuple, Ref* dict) {
+  *tuple = Ref(PyTuple_New(n));
+  *dict = Ref(PyDict_New());
+  if (!*tuple || !*dict) return false;
+  for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple->get(), i, Py_NewRef(args[i]));
+  for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+    if (PyDict_SetItem(dict->get(), PyTuple_GET_ITEM(kwnames, k), args[n + k]) < 0) return false;
+  }
+  return true;
+}
+
 bool slot_overridden(const char* name, PyObject* a, PyObject* b, bool operation, PyObject** result) {
   Takers takers(Asks::All);
   takers.look_at(a);

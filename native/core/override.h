@@ -118,6 +118,21 @@ PyObject* gated_keywords(PyObject* self, PyObject* args, PyObject* kwargs) {
   return method(self, args, kwargs);
 }
 
+// The arguments of a vectorcall as a tuple and a dict. False with an exception.
+bool packed(PyObject* const* args, Py_ssize_t n, PyObject* kwnames, Ref* tuple, Ref* dict);
+
+// The same of a vectorcall.
+template <Name name, PyObject* (*method)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*)>
+PyObject* gated_fast(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  if (!is_plain(self)) {
+    Ref tuple, dict;
+    PyObject* result;
+    if (!packed(args, n, kwnames, &tuple, &dict)) return nullptr;
+    if (method_overridden(name.value, self, tuple.get(), dict.get(), &result)) return result;
+  }
+  return method(self, args, n, kwnames);
+}
+
 template <Name name, PyObject* (*slot)(PyObject*)>
 PyObject* gated_unary(PyObject* self) {
   PyObject* result;

@@ -33,11 +33,14 @@ PyObject* public_of_op(PyObject* self, PyObject* const* args, size_t nargsf, PyO
   Public* p = reinterpret_cast<Public*>(self);
   Op* op = reinterpret_cast<Op*>(p->target);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf), at = op->n_positional - 1;
-  const bool lists = op->list_param >= 0;
+  const bool lists = takes_lists(op);
   PyObject* result;
   if (may_override(args, n, kwnames, lists) && overridden(self, Asks::All, args, n, kwnames, lists, &result)) return result;
   result = nullptr;
-  if (!p->method && op->has_var_args && n > at && !is_list(args[at])) {
+  const bool sizes = !p->method && op->has_var_args && at;
+  if (sizes && n > at + 1) {
+    PyErr_Format(PyExc_TypeError, "%s() takes %zd positional arguments but %zd were given", public_name(op).c_str(), at + 1, n);
+  } else if (sizes && n > at && !is_list(args[at])) {
     raise_misfit(p->target, op->params[at].name, static_cast<int>(at), Takes::kInts,
                  args[at]);  // dims one by one: of a method only
   } else {

@@ -457,23 +457,29 @@ PyObject* method_detach(PyObject* self, PyObject*) {
 }
 
 // size() and stride(): the whole tuple, or one dimension's.
-PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int ndim, const Py_ssize_t* values, bool as_size) {
+PyObject* one_or_all(PyObject* const* args, Py_ssize_t n, PyObject* kwnames, const char* format, int ndim, const Py_ssize_t* values,
+                     bool as_size) {
   static const char* names[] = {"dim", nullptr};
-  PyObject* dim = Py_None;
+  PyObject* dim = n == 1 ? args[0] : Py_None;
   const char* function = strchr(format, ':') + 1;
-  if (PyTuple_GET_SIZE(args) > 1) {
-    return PyErr_Format(PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", function,
-                        PyTuple_GET_SIZE(args));
-  }
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, const_cast<char**>(names), &dim)) return nullptr;
+  if (n > 1) return PyErr_Format(PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", function, n);
+  Ref tuple, dict;
+  if (kwnames && (!packed(args, n, kwnames, &tuple, &dict) ||
+                  !PyArg_ParseTupleAndKeywords(tuple.get(), dict.get(), format, const_cast<char**>(names), &dim)))
+    return nullptr;
   if (dim == Py_None) {
-    Ref size(shape_tuple(ndim, values));
-    if (!size || as_size) return size.release();
-    return PySequence_Tuple(size.get());
+    if (as_size) return shape_tuple(ndim, values);
+    tuple = Ref(PyTuple_New(ndim));
+    for (int i = 0; tuple && i < ndim; ++i) {
+      PyObject* value = PyLong_FromSsize_t(values[i]);
+      if (!value) return nullptr;
+      PyTuple_SET_ITEM(tuple.get(), i, value);
+    }
+    return tuple.release();
   }
   if (!PyIndex_Check(dim)) {
-    return PyErr_Format(PyExc_TypeError, "%s(): argument 'dim'%s must be int, not %s", function,
-                        PyTuple_GET_SIZE(args) ? " (position 1)" : "", Py_TYPE(dim)->tp_name);
+    return PyErr_Format(PyExc_TypeError, "%s(): argument 'dim'%s must be int, not %s", function, n ? " (position 1)" : "",
+                        Py_TYPE(dim)->tp_name);
   }
   const int d = dim_argument(dim, ndim);
   if (d < 0) return nullptr;
@@ -484,18 +490,39 @@ PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int n
   return PyLong_FromSsize_t(values[d]);
 }
 
-PyObject* method_size(PyObject* self, PyObject* args, PyObject* kwargs) {
+PyObject* method_size(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   const Layout l(as_tensor(self));  // reading `dim` may run code that gives the tensor another one
-  return one_or_all(args, kwargs, "|O:size", l.ndim, l.shape, true);
+  return one_or_all(args, n, kwnames, "|O:size", l.ndim, l.shape, true);
 }
 
-PyObject* method_stride(PyObject* self, PyObject* args, PyObject* kwargs) {
+PyObject* method_stride(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   Layout l(as_tensor(self));
   const Py_ssize_t item = as_tensor(self)->item();
   for (int i = 0; i < l.ndim; ++i) l.strides[i] /= item;
-  return one_or_all(args, kwargs, "|O:stride", l.ndim, l.strides, false);
+  return one_or_all(args, n, kwnames, "|O:stride", l.ndim, l.strides, false);
 }
 
+PyObject* method_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  if (n) {
+    return PyErr_Format(PyExc_TypeError, "is_contiguous() takes 0 positional arguments but %zd %s given", n,
+                        n > 1 ? "were" : "was");
+  }
+  for (Py_ssize_t k = 0; k < named; ++k) {
+    PyObject* name = PyTuple_GET_ITEM(kwnames, k);
+    if (PyUnicode_CompareWithASCIIString(name, "memory_format"))
+      return PyErr_Format(PyExc_TypeError, "is_contiguous() got an unexpected keyword argument '%U'", name);
+  }
+  const int rank = named ? rank_of_format(args[0]) : 0;
+  if (rank < 0) {
+    return PyErr_Format(PyExc_TypeError, "is_contiguous(): argument 'memory_format' must be torch.memory_format, not %s",
+                        Py_TYPE(args[0])->tp_name);
+  }
+  const Tensor* t = as_tensor(self);
+  return PyBool_FromLong(rank ? t->ndim() == rank && is_channels_last(t) : t->is_contiguous());
+}
+
+PyObject* method_storage_offset(PyObject* self, PyObject*) { return get_offset(self, nullptr); }
 PyObject* method_dim(PyObject* self, PyObject*) { return get_ndim(self, nullptr); }
 PyObject* method_numel(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as_tensor(self)->numel()); }
 PyObject* method_element_size(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as_tensor(self)->item()); }
@@ -563,10 +590,14 @@ PyMethodDef kMethods[] = {
      "The same storage without history; the version counter is shared."},
     {"requires_grad_", method_of<gated_keywords<"requires_grad_", method_requires_grad_>>(), METH_VARARGS | METH_KEYWORDS,
      "Sets requires_grad; returns the tensor."},
-    {"size", method_of<gated_keywords<"size", method_size>>(), METH_VARARGS | METH_KEYWORDS,
+    {"size", method_of<gated_fast<"size", method_size>>(), METH_FASTCALL | METH_KEYWORDS,
      "The shape, or the size of one dimension."},
-    {"stride", method_of<gated_keywords<"stride", method_stride>>(), METH_VARARGS | METH_KEYWORDS,
-     "Strides in elements, all or one."},
+    {"is_contiguous", method_of<gated_fast<"is_contiguous", method_is_contiguous>>(), METH_FASTCALL | METH_KEYWORDS,
+     "Whether the elements lie in memory in the order of the shape (or of a memory format).\n\n"
+     ">>> x = torch.zeros(2, 3)\n>>> x.is_contiguous(), x.T.is_contiguous()\n(True, False)"},
+    {"storage_offset", method_of<gated<"storage_offset", method_storage_offset>>(), METH_NOARGS,
+     "How many elements of the storage come before the first.\n\n>>> torch.arange(5)[2:].storage_offset()\n2"},
+    {"stride", method_of<gated_fast<"stride", method_stride>>(), METH_FASTCALL | METH_KEYWORDS, "Strides in elements, all or one."},
     {"dim", method_of<gated<"dim", method_dim>>(), METH_NOARGS, "The number of dimensions."},
     {"ndimension", method_of<gated<"ndimension", method_dim>>(), METH_NOARGS, "The number of dimensions."},
     {"numel", method_of<gated<"numel", method_numel>>(), METH_NOARGS, "The number of elements."},

@@ -175,6 +175,15 @@ PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return t;
 }
 
+// wrap_plain(array): the same of one plain array; NotImplemented for any other call.
+PyObject* wrap_plain(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  Tensor* t = n == 1 && !kwnames ? tensor_of_plain(args[0]) : nullptr;
+  if (!t && PyErr_Occurred()) return nullptr;
+  if (!t) Py_RETURN_NOTIMPLEMENTED;
+  cut_here(t, Cut::FromData);
+  return as_object(t);
+}
+
 // make_subclass(cls, tensor, requires_grad): an instance of a Tensor subclass that shares the storage.
 PyObject* make_subclass(PyObject*, PyObject* args) {
   PyObject *cls, *source;
@@ -315,6 +324,8 @@ PyMethodDef kTensorFunctions[] = {
     {"like_strides", method_of<like_strides_of>(), METH_O, "The strides of a new tensor like another; None: row-major."},
     {"is_channels_last", method_of<is_channels_last_function>(), METH_O, "Whether the elements lie with the channels last."},
     {"suggests_channels_last", method_of<suggests_channels_last_function>(), METH_O, "Whether the strides tell that."},
+    {"wrap_plain", method_of<wrap_plain>(), METH_FASTCALL | METH_KEYWORDS, "The same of one plain array; else NotImplemented."},
+    {"to_list", method_of<to_list>(), METH_O, "The elements in nested lists; NotImplemented where that is left to Python."},
     {"wrap_data", method_of<wrap_data>(), METH_FASTCALL, "A leaf tensor around data of the program's own."},
     {"wrap_view", method_of<wrap_view_function>(), METH_VARARGS, "A tensor that shares another's version counter and base."},
     {"make_subclass", method_of<make_subclass>(), METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},

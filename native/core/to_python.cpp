@@ -203,4 +203,45 @@ void add_conversion_slots(std::vector<PyType_Slot>* slots) {
   slots->insert(slots->end(), std::begin(own), std::end(own));
 }
 
+namespace {
+
+template <class T>
+T element(const char* p) {
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+
+template <class T, class F>
+PyObject* nested(const Layout& l, int dim, const char* p, const F& object) {
+  if (dim == l.ndim) return object(element<T>(p));
+  const Py_ssize_t n = l.shape[dim];
+  Ref list(PyList_New(n));
+  for (Py_ssize_t i = 0; list && i < n; ++i, p += l.strides[dim]) {
+    PyObject* item = nested<T>(l, dim + 1, p, object);
+    if (!item) return nullptr;
+    PyList_SET_ITEM(list.get(), i, item);
+  }
+  return list.release();
+}
+
+}  // namespace
+
+PyObject* to_list(PyObject*, PyObject* o) {
+  if (!is_tensor(o) || as_tensor(o)->flags & kNotPlain) Py_RETURN_NOTIMPLEMENTED;
+  const Layout l(as_tensor(o));
+  Pinned pinned;
+  pinned.take(as_tensor(o)->storage());
+  const char* p = as_tensor(o)->data();
+  const auto whole = [](auto x) { return PyLong_FromLongLong(x); };
+  switch (as_tensor(o)->dtype) {
+    case DType::F32: return nested<float>(l, 0, p, PyFloat_FromDouble);
+    case DType::F64: return nested<double>(l, 0, p, PyFloat_FromDouble);
+    case DType::I32: return nested<int32_t>(l, 0, p, whole);
+    case DType::I64: return nested<int64_t>(l, 0, p, whole);
+    case DType::Bool: return nested<uint8_t>(l, 0, p, PyBool_FromLong);
+    default: Py_RETURN_NOTIMPLEMENTED;
+  }
+}
+
 }  // namespace rushlight

@@ -127,6 +127,66 @@ PyObject* shape_tuple(int ndim, const Py_ssize_t* dims) {
   return new_shape(ndim, dims);
 }
 
+namespace {
+
+// x[key] of sizes: a slice of a Size is a Size.
+PyObject* lengths_subscript(PyObject* self, PyObject* key) {
+  Ref found(PyTuple_Type.tp_as_mapping->mp_subscript(self, key));
+  if (!found || !PySlice_Check(key) || !registry.size_type) return found.release();
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(registry.size_type);
+  const Py_ssize_t n = PyTuple_GET_SIZE(found.get());
+  PyObject* size = type->tp_alloc(type, n);
+  for (Py_ssize_t i = 0; size && i < n; ++i) PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(found.get(), i)));
+  return size;
+}
+
+// Sizes and a tuple, in either order, joined.
+PyObject* lengths_add(PyObject* a, PyObject* b) {
+  if (!PyTuple_Check(a)) Py_RETURN_NOTIMPLEMENTED;
+  if (!PyTuple_Check(b)) {  // another's __radd__ goes before the tuple's sum, and is asked here for what it answers
+    const PyNumberMethods* theirs = Py_TYPE(b)->tp_as_number;
+    PyObject* found = theirs && theirs->nb_add ? theirs->nb_add(a, b) : Py_NewRef(Py_NotImplemented);
+    if (found != Py_NotImplemented) return found;
+    Py_DECREF(found);
+    return PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not %s) to torch.Size", Py_TYPE(b)->tp_name);
+  }
+  const Py_ssize_t n = PyTuple_GET_SIZE(a), more = PyTuple_GET_SIZE(b);
+  bool ints = true;
+  for (Py_ssize_t i = 0; i < n; ++i) ints &= PyLong_CheckExact(PyTuple_GET_ITEM(a, i));
+  for (Py_ssize_t i = 0; i < more; ++i) ints &= PyLong_CheckExact(PyTuple_GET_ITEM(b, i));
+  if (!ints) {
+    const Ref joined(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+    return joined ? PyObject_CallOneArg(registry.size_type, joined.get()) : nullptr;
+  }
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(registry.size_type);
+  PyObject* size = type->tp_alloc(type, n + more);
+  for (Py_ssize_t i = 0; size && i < n; ++i) PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(a, i)));
+  for (Py_ssize_t i = 0; size && i < more; ++i) PyTuple_SET_ITEM(size, n + i, Py_NewRef(PyTuple_GET_ITEM(b, i)));
+  return size;
+}
+
+}  // namespace
+
+int init_lengths(PyObject* module) {
+  static PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("The base of Size.")},
+                                {Py_mp_subscript, slot_of<lengths_subscript>()},
+                                {Py_nb_add, slot_of<lengths_add>()},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"rushlight._core.Lengths", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  const Ref type(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&PyTuple_Type)));
+  return type ? PyModule_AddObjectRef(module, "Lengths", type.get()) : -1;
+}
+
+int rank_of_format(PyObject* format) {
+  static PyObject* const key = PyUnicode_InternFromString("_name");
+  const Ref name(PyObject_GetAttr(format, key));
+  if (!name) return -1;
+  const auto is = [&](const char* text) {
+    return PyUnicode_Check(name.get()) && !PyUnicode_CompareWithASCIIString(name.get(), text);
+  };
+  return is("channels_last") ? 4 : is("channels_last_3d") ? 5 : 0;
+}
+
 std::string sizes_text(const Py_ssize_t* values, int n) {
   std::string text = "[";
   for (int i = 0; i < n; ++i) {

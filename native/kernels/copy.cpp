@@ -351,8 +351,57 @@ void pair_dims(Plan* p, ptrdiff_t item) {
   }
 }
 
+// A type for `n` adjacent elements as one; Count where there is none.
+DType as_one(ptrdiff_t item, ptrdiff_t n) {
+  switch (item * n) {
+    case 2: return DType::U16;
+    case 4: return DType::U32;
+    case 8: return DType::U64;
+    case 16: return DType::C128;
+    default: return DType::Count;
+  }
+}
+
+// The innermost dimensions where all of them have few elements: the places of each element on both sides.
+struct Block {
+  static constexpr int kMost = 128;
+  int first = kMaxDims, count = 0;  // the first of the dimensions
+  ptrdiff_t to[kMost], from[kMost];
+
+  void read(const Plan& p) {
+    const int last = p.ndim - 1;
+    if (last < 2 || p.shape[last] > kNarrow || p.shape[last] * p.shape[last - 1] > kMost / 2) return;
+    count = 1, first = p.ndim;
+    to[0] = from[0] = 0;
+    while (first > 1 && count * p.shape[first - 1] <= kMost) {
+      const ptrdiff_t n = p.shape[--first];
+      for (ptrdiff_t i = n * count - 1; i >= 0; --i) {
+        to[i] = to[i / n] + i % n * p.to[first];
+        from[i] = from[i / n] + i % n * p.from[first];
+      }
+      count *= static_cast<int>(n);
+    }
+  }
+  template <class T>
+  void rows(char* t, ptrdiff_t to_row, const char* f, ptrdiff_t from_row, ptrdiff_t n) const {
+    for (; n > 0; --n, t += to_row, f += from_row) {
+      for (int i = 0; i < count; ++i) store(t + to[i], load<T>(f + from[i]));
+    }
+  }
+  void rows(ptrdiff_t item, char* t, ptrdiff_t to_row, const char* f, ptrdiff_t from_row, ptrdiff_t n) const {
+    switch (item) {
+      case 1: return rows<uint8_t>(t, to_row, f, from_row, n);
+      case 2: return rows<uint16_t>(t, to_row, f, from_row, n);
+      case 4: return rows<uint32_t>(t, to_row, f, from_row, n);
+      case 8: return rows<uint64_t>(t, to_row, f, from_row, n);
+      default: return rows<Bytes16>(t, to_row, f, from_row, n);
+    }
+  }
+};
+
 struct Copy {
   Plan plan;
+  Block block;
   Row row;
   ptrdiff_t item;  // of both where the types are the same, else 0
   Square square = nullptr;
@@ -401,6 +450,8 @@ struct Copy {
 
   void walk(int dim, char* t, const char* f, ptrdiff_t begin, ptrdiff_t end) const {
     const int left = plan.ndim - dim;
+    if (dim + 1 == block.first)
+      return block.rows(item, t + begin * plan.to[dim], plan.to[dim], f + begin * plan.from[dim], plan.from[dim], end - begin);
     if (left == 1) {
       line(t + begin * plan.to[dim], plan.to[dim], f + begin * plan.from[dim], plan.from[dim], end - begin);
       return;
@@ -433,9 +484,16 @@ void copy_strided(DType to_type, char* to, const ptrdiff_t* to_strides, DType fr
                   const ptrdiff_t* from_strides, int ndim, const ptrdiff_t* shape) {
   Copy copy;
   if (!make_plan(&copy.plan, to_strides, from_strides, ndim, shape)) return;
-  pair_dims(&copy.plan, item_size(from_type));
+  Plan& plan = copy.plan;
+  if (to_type == from_type && plan.ndim > 1) {
+    const int last = plan.ndim - 1;
+    const ptrdiff_t item = item_size(to_type);
+    const DType one = plan.to[last] == item && plan.from[last] == item ? as_one(item, plan.shape[last]) : DType::Count;
+    if (one != DType::Count) to_type = from_type = one, --plan.ndim;
+  }
+  pair_dims(&plan, item_size(from_type));
   copy.row = row_of(to_type, from_type);
-  if ((copy.item = to_type == from_type ? item_size(to_type) : 0)) copy.square = square_of(copy.item);
+  if ((copy.item = to_type == from_type ? item_size(to_type) : 0)) copy.square = square_of(copy.item), copy.block.read(plan);
   copy.to_type = to_type;
   copy.from_type = from_type;
   copy.to = to;

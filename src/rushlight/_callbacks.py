@@ -9,7 +9,7 @@ import sys
 
 from . import _core
 from ._base import dlpack as _dlpack
-from ._base.device import device, layout, memory_format, resolve
+from ._base.device import contiguous_format, device, layout, memory_format, resolve
 from ._base.errors import AcceleratorError, OutOfMemoryError, warn
 from ._base.late import connect, imported
 from ._devices import meta
@@ -22,10 +22,11 @@ from .autograd import _engine as engine
 from .autograd import _saved as saved
 from .autograd import anomaly_mode, graph
 from .func._printing import text as _text
-from .ops.elementwise import arithmetic, complex_numbers
+from .ops.elementwise import arithmetic, comparison, complex_numbers
 from .ops.indexing import subscript as indexing
-from .ops.layout import shape, strided
+from .ops.layout import joining, shape, slices, strided, transposes
 from .ops.making import casts, copies, creation, from_data
+from .ops.reduction import reductions
 from .ops.table import arguments as _arguments
 from .ops.table import arrays as _arrays
 from .ops.table import formulas as _trace
@@ -44,6 +45,20 @@ _core.register(
         "strided_view": strided.strided_view,
         "strided_gather": strided._strided_gather,
         "strided_scatter": strided._strided_scatter,
+        "permute": transposes.permute,
+        "view": shape.view,
+        "reshape_alias": shape._reshape_alias,
+        "unsafe_view": shape.unsafe_view,
+        "contiguous_copy": copies.contiguous_copy,
+        "slice": slices.slice_op,
+        "select": slices.select,
+        "view_as_real": complex_numbers.view_as_real,
+        "expand": shape.expand,
+        "unsqueeze": shape.unsqueeze,
+        "cat": joining.cat,
+        "sum": reductions.sum,
+        "sub": arithmetic.sub,
+        "logical_xor": comparison.logical_xor,
         # functions of ops/
         "mixed_strided_view": strided._mixed_view,
         "mixed_strided_gather": strided._mixed_gather,
@@ -77,6 +92,7 @@ _core.register(
         "takes": _arguments.takes,
         # types of arguments
         "Generator": Generator,
+        "contiguous_format": contiguous_format,
         "device": device,
         "layout": layout,
         "memory_format": memory_format,

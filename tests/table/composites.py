@@ -227,9 +227,6 @@ COMPOSITES: dict[str, Callable[[Make], Samples]] = {
     "atleast_1d": lambda make: [(make(),), (make(), make(2))],
     "atleast_2d": lambda make: [(make(3),)],
     "atleast_3d": lambda make: [(make(3),), (make(2, 3),)],
-    "pixel_shuffle": one(1, 4, 2, 3, upscale_factor=2),
-    "pixel_unshuffle": one(1, 2, 4, 2, downscale_factor=2),
-    "channel_shuffle": lambda make: [(make(1, 4, 2), 2)],
     "argsort": lambda make: [(make(3, 4),), (make(3, 4), 0, True)],
     # products of matrices
     "inner": lambda make: [(make(3), make(3)), (make(2, 3), make(4, 3)), (make(), make(2))],

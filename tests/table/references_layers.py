@@ -287,6 +287,10 @@ def pixel_unshuffle(a: Array, r: int) -> Array:
     return a.reshape(*lead, c * r**2, h // r, w // r)
 
 
+def channel_shuffle(a: Array, groups: int) -> Array:
+    return np.stack(np.split(a, groups, 1), 2).reshape(a.shape)
+
+
 NN: dict[str, Callable[..., Any]] = {
     # activations
     "relu": lambda a, inplace=False: a * (a > 0),
@@ -343,8 +347,9 @@ NN: dict[str, Callable[..., Any]] = {
     "_vector_norm": vector_norm,
     "_cdist": cdist,
     "_embedding": lambda weight, indices, padding_idx: weight[indices],
-    "_pixel_shuffle": pixel_shuffle,
-    "_pixel_unshuffle": pixel_unshuffle,
+    "pixel_shuffle": pixel_shuffle,
+    "pixel_unshuffle": pixel_unshuffle,
+    "channel_shuffle": channel_shuffle,
     # losses as programs call them
     "mse_loss": lambda a, b, *, reduction="mean": reduced((a - b) ** 2, reduction),
     "l1_loss": lambda a, b, *, reduction="mean": reduced(np.abs(a - b), reduction),
@@ -364,9 +369,7 @@ NN: dict[str, Callable[..., Any]] = {
     "embedding": lambda ids, weight, *_: weight[ids],
     "conv_tbc": conv_tbc,
     "native_dropout": lambda a, p, train: (a, np.ones(a.shape, bool)),  # sampled without training
-    "native_channel_shuffle": lambda a, groups: np.stack(np.split(a, groups, 1), 2).reshape(
-        a.shape
-    ),
+    "native_channel_shuffle": channel_shuffle,
     "fake_quantize_per_tensor_affine": lambda a, scale, zero, low, high: (
         (np.clip(np.rint(a / a.dtype.type(scale)) + zero, low, high) - zero) * a.dtype.type(scale)
     ),

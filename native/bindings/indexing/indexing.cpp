@@ -868,7 +868,20 @@ Ref segment_reduce(const TensorInfo& x, const TensorInfo& lengths, const Reducti
   return out;
 }
 
+Bool any_negative(const TensorInfo& index) {
+  if (index.dtype != DType::I64 || index.tensor->flags & kNotPlain || !index.contiguous()) return {};
+  const int64_t* at = reinterpret_cast<const int64_t*>(index.data);
+  const Py_ssize_t n = index.size();
+  int64_t signs = 0;
+  {
+    const Unlocked unlocked(n * 8 > kReleaseGilBytes, index);
+    for (Py_ssize_t i = 0; i < n; i++) signs |= at[i];
+  }
+  return Ref(PyBool_FromLong(signs < 0));
+}
+
 const KernelRows rows{
+    layout_kernel<any_negative, "any_negative(index)">(),
     long_kernel<index_copy, "index_copy(x, dim, index, source): writes x">(),
     long_kernel<index_reduce, "index_reduce(x, dim, index, source, reduce, include_self): writes x">(),
     long_kernel<index_zero, "index_zero(x, index, dims, at): writes x, zero at the places">(),

@@ -1,4 +1,4 @@
-// Complex numbers of two real tensors.
+// Complex numbers of two real tensors, and views between complex numbers and pairs of real ones.
 #include "bindings/kernel.h"
 
 namespace rushlight {
@@ -46,7 +46,36 @@ Ref complex_parts(const TensorInfo& real, const TensorInfo& imag) {
   return made;
 }
 
+Ref view_as_real(const TensorInfo& a) {
+  DType real = DType::Count;
+  for (DType t : {DType::F16, DType::F32, DType::F64}) real = complex_of(t) == a.dtype ? t : real;
+  if (real == DType::Count) return fail(PyExc_RuntimeError, "view_as_real is only supported for complex tensors");
+  check_room(a.ndim);
+  Layout l(a.tensor);
+  l.add(2, item_size(real));
+  return owned(new_view(a.tensor, real, l.ndim, l.shape, l.strides, 0));
+}
+
+Ref view_as_complex(const TensorInfo& a) {
+  const DType type = complex_of(a.dtype);
+  if (type == DType::Count)
+    return fail(PyExc_RuntimeError,
+                "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: %s",
+                scalar_name(a.dtype));
+  const int last = a.ndim - 1;
+  if (last < 0) return fail(PyExc_RuntimeError, "Input tensor must have one or more dimensions");
+  if (a.shape[last] != 2) return fail(PyExc_RuntimeError, "Tensor must have a last dimension of size 2");
+  const Py_ssize_t item = a.tensor->item();
+  if (a.strides[last] != item) return fail(PyExc_RuntimeError, "Tensor must have a last dimension with stride 1");
+  if (std::any_of(a.strides, a.strides + last, [item](Py_ssize_t s) { return s % (2 * item); }))
+    return fail(PyExc_RuntimeError, "Tensor must have a stride divisible by 2 for all but last dimension");
+  if (a.tensor->offset() % (2 * item)) return fail(PyExc_RuntimeError, "Tensor must have a storage_offset divisible by 2");
+  return owned(new_view(a.tensor, type, last, a.shape, a.strides, 0));
+}
+
 const KernelRows rows{
+    layout_kernel<view_as_real, "view_as_real(a)">(),
+    layout_kernel<view_as_complex, "view_as_complex(a)">(),
     layout_kernel<complex_parts, "complex_parts(real, imag)">(),
 };
 

@@ -73,6 +73,30 @@ bool same_dtype(TensorInfos& tensors) {
   return true;
 }
 
+// The rows of several tensors that lie in memory row by row, in turns: what is written is written in order.
+void join_rows(TensorInfos& tensors, char* to, Py_ssize_t outer, Py_ssize_t total) {
+  struct Piece {
+    const char* from;
+    Py_ssize_t length;
+  } pieces[kFew];
+  Py_ssize_t count = 0;
+  for (Py_ssize_t k = 0; k < tensors.count; ++k) {
+    const TensorInfo& a = tensors[k];
+    const Py_ssize_t length = a.size() * a.tensor->item() / outer;
+    if (length) pieces[count++] = {a.data, length};
+  }
+  for (const char* end = to + total; to < end;) {
+    for (Py_ssize_t k = 0; k < count; ++k) {
+      Piece& p = pieces[k];
+      if (p.length == 4) std::memcpy(to, p.from, 4);
+      else if (p.length == 8) std::memcpy(to, p.from, 8);
+      else std::memcpy(to, p.from, static_cast<size_t>(p.length));
+      to += p.length;
+      p.from += p.length;
+    }
+  }
+}
+
 // Writes the tensors one after the other along `dim` of `result`; in a stack each is one entry of it.
 void join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
   const ptrdiff_t item = result.tensor->item();
@@ -82,6 +106,9 @@ void join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
   const Py_ssize_t row = result.shape[dim] * inner;
   Py_ssize_t at = 0, first = 0;
   const bool rows = result.tensor->is_contiguous();
+  bool all_rows = rows && outer > 1 && row >= kShort && tensors.count <= kFew && outer * row <= kReleaseGilBytes;
+  for (Py_ssize_t k = 0; k < tensors.count && all_rows; ++k) all_rows = tensors[k].tensor->is_contiguous();
+  if (all_rows) return join_rows(tensors, result.data, outer, outer * row);
   for (Py_ssize_t k = 0; k < tensors.count; ++k) {
     const TensorInfo& a = tensors[k];
     const Py_ssize_t length = stack ? inner : a.ndim == result.ndim ? a.shape[dim] * inner : 0;

@@ -161,7 +161,7 @@ Ref diag_embed(const TensorInfo& a, Py_ssize_t offset, Py_ssize_t dim1, Py_ssize
 
 // Channels, dimension 1, dealt out from groups.
 Ref channel_shuffle(const TensorInfo& a, Py_ssize_t groups) {
-  if (is_accelerated(a) || a.ndim < 2 || a.ndim >= kMaxDims || groups <= 0 || a.shape[1] % groups) return {};
+  if (is_accelerated(a) || a.ndim < 3 || a.ndim >= kMaxDims || groups <= 0 || a.shape[1] % groups) return {};
   Ref result = new_ref(a.dtype, a.ndim, a.shape, device_of(a));
   if (!has_memory(result)) return result;
   const Tensor* made = as_tensor(result);
@@ -179,6 +179,40 @@ Ref channel_shuffle(const TensorInfo& a, Py_ssize_t groups) {
   return result;
 }
 
+// Channels as the pixels of r by r blocks; or these pixels as channels.
+template <bool kBack>
+Ref pixel_shuffle(const TensorInfo& a, Py_ssize_t r) {
+  const int at = a.ndim - 3;
+  if (is_accelerated(a) || at < 0 || at + 5 > kMaxDims || r <= 0 || r >= Py_ssize_t{1} << 31) return {};
+  Py_ssize_t shape[kMaxDims];
+  std::copy_n(a.shape, a.ndim, shape);
+  for (int i = at; i < a.ndim; ++i) {
+    const Py_ssize_t by = i == at ? r * r : r;
+    if (kBack == (i == at)) {
+      if (__builtin_mul_overflow(shape[i], by, &shape[i])) return {};
+    } else {
+      if (shape[i] % by) return {};
+      shape[i] /= by;
+    }
+  }
+  Ref result = new_ref(a.dtype, a.ndim, shape, device_of(a));
+  if (!has_memory(result)) return result;
+  const Py_ssize_t *made = as_tensor(result)->strides(), *fine = kBack ? a.strides : made, *deep = kBack ? made : a.strides;
+  Layout pixels, channels;
+  const auto add = [&](Py_ssize_t size, Py_ssize_t to_pixels, Py_ssize_t to_channels) {
+    pixels.add(size, to_pixels);
+    channels.add(size, to_channels);
+  };
+  for (int i = 0; i < at; ++i) add(shape[i], fine[i], deep[i]);
+  add(kBack ? a.shape[at] : shape[at], fine[at], deep[at] * r * r);
+  for (int i : {1, 2}) {
+    add(kBack ? shape[at + i] : a.shape[at + i], fine[at + i] * r, deep[at + i]);
+    add(r, fine[at + i], i == 1 ? deep[at] * r : deep[at]);
+  }
+  move(result, kBack ? channels : pixels, a, kBack ? pixels : channels);
+  return result;
+}
+
 const KernelRows rows{
     layout_kernel<contiguous_copy_of, "contiguous_copy(a)">(),
     layout_kernel<flip, "flip(a, dims)">(),
@@ -186,6 +220,8 @@ const KernelRows rows{
     layout_kernel<repeat, "repeat(a, repeats)">(),
     layout_kernel<diag_embed, "diag_embed(a, offset, dim1, dim2)">(),
     layout_kernel<channel_shuffle, "channel_shuffle(a, groups)">(),
+    layout_kernel<pixel_shuffle<false>, "pixel_shuffle(a, upscale_factor)">(),
+    layout_kernel<pixel_shuffle<true>, "pixel_unshuffle(a, downscale_factor)">(),
     layout_kernel<triangle<false>, "tril(a, diagonal)">(),
     layout_kernel<triangle<true>, "triu(a, diagonal)">(),
 };

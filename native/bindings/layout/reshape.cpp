@@ -20,7 +20,8 @@ Py_ssize_t product(const Py_ssize_t* sizes, int n) {
   return p;
 }
 
-// Replaces a -1 among the sizes by what is missing to `count` elements; false with torch's error where that cannot be.
+}  // namespace
+
 bool infer_size(Py_ssize_t* sizes, int n, Py_ssize_t count) {
   int unknown = -1;
   Py_ssize_t known[kMaxDims];
@@ -45,8 +46,6 @@ bool infer_size(Py_ssize_t* sizes, int n, Py_ssize_t count) {
   if (unknown >= 0) sizes[unknown] = count / rest;
   return true;
 }
-
-}  // namespace
 
 bool view_strides(const TensorInfo& a, Layout& l) {
   const Py_ssize_t item = a.tensor->item();
@@ -93,13 +92,6 @@ Ref view(const TensorInfo& a, IntOrInts size) {
   return make_view(a, l);
 }
 
-// Whether that shape is there as a view; the sizes must be possible.
-Bool viewable(const TensorInfo& a, const Sizes& shape) {
-  Layout l(shape.at, shape.n);
-  if (!infer_size(l.shape, l.ndim, a.size())) return {};
-  return Ref(PyBool_FromLong(view_strides(a, l)));
-}
-
 // A view where there is one, else a copy.
 Ref reshape(const TensorInfo& a, const Sizes& shape) {
   Layout l(shape.at, shape.n);
@@ -121,7 +113,6 @@ Ref reshape(const TensorInfo& a, const Sizes& shape) {
 
 const KernelRows rows{
     layout_kernel<view, "view(a, size)">(),
-    layout_kernel<viewable, "viewable(a, shape): whether view() has strides for it">(),
     layout_kernel<reshape, "reshape(a, shape): a view where there is one, else a copy">(),
 };
 

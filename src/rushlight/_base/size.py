@@ -9,18 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from operator import index
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast, overload
+from typing import SupportsIndex
+
+from .._core import Lengths
 
 __all__ = ["Size"]
 
 
-if TYPE_CHECKING:
-    _Lengths = tuple[int, ...]
-else:  # no __orig_bases__, by which libraries of types tell a generic class
-    _Lengths = tuple
-
-
-class Size(_Lengths):
+class Size(Lengths):
     """The lengths of a tensor's dimensions.
 
     >>> size = torch.Size([2, 3])
@@ -45,30 +41,6 @@ class Size(_Lengths):
 
     def __reduce__(self) -> tuple[type[Size], tuple[tuple[int, ...]]]:
         return Size, (tuple(self),)
-
-    @overload
-    def __getitem__(self, key: SupportsIndex, /) -> int: ...
-    @overload
-    def __getitem__(self, key: slice, /) -> Size: ...
-    def __getitem__(self, key: Any, /) -> int | Size:
-        found = tuple.__getitem__(self, key)
-        return tuple.__new__(Size, found) if type(key) is slice else found
-
-    def __add__(self, other: object, /) -> Size:
-        if not isinstance(other, tuple):
-            # Another's __radd__ goes before the tuple's sum, and is asked here for what it answers.
-            reflected = getattr(type(other), "__radd__", None)
-            found = NotImplemented if reflected is None else reflected(other, self)
-            if found is not NotImplemented:
-                return cast("Size", found)
-            name = type(other).__name__
-            raise TypeError(f"can only concatenate tuple (not {name}) to torch.Size")
-        return Size(tuple.__add__(self, other))
-
-    def __radd__(self, other: object, /) -> Size:
-        if not isinstance(other, tuple):
-            return NotImplemented
-        return Size(tuple.__add__(other, self))
 
     def __mul__(self, times: SupportsIndex, /) -> Size:
         if not hasattr(times, "__index__"):

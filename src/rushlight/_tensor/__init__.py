@@ -85,6 +85,9 @@ def _format_number(self: Any, spec: str) -> str:
 @answered("no_value", MEMORY)
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists; the number itself for 0 dimensions."""
+    made = _core.to_list(self)
+    if made is not NotImplemented:
+        return made
     here = self._accelerator is None and of(self).has_memory
     array = (self if here else of(self).to_host(self))._array
     if is_stored(array.dtype):

@@ -12,12 +12,8 @@ from ..ops.elementwise.arithmetic import positive as positive
 from ..ops.elementwise.comparison import is_inference as is_inference
 from ..ops.elementwise.comparison import isclose as isclose
 from ..ops.elementwise.complex_numbers import conj as conj
-from ..ops.elementwise.complex_numbers import imag as imag
 from ..ops.elementwise.complex_numbers import is_conj as is_conj
 from ..ops.elementwise.complex_numbers import is_neg as is_neg
-from ..ops.elementwise.complex_numbers import real as real
-from ..ops.elementwise.complex_numbers import resolve_conj as resolve_conj
-from ..ops.elementwise.complex_numbers import resolve_neg as resolve_neg
 from ..ops.elementwise.elementary import abs_ as abs_
 from ..ops.elementwise.elementary import nan_to_num as nan_to_num
 from ..ops.elementwise.elementary import nan_to_num_ as nan_to_num_
@@ -326,6 +322,9 @@ def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integral of t**(input - 1) exp(-t) from other on, over gamma(input)."""
 
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a view."""
+
 def is_nonzero(input: Tensor) -> _bool:
     """Whether the one element is not zero."""
 
@@ -464,6 +463,9 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
 
 def rad2deg_(input: Tensor) -> Tensor: ...
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; a real tensor itself."""
+
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / input."""
 
@@ -472,6 +474,12 @@ def remainder(
     input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
 ) -> Tensor:
     """What is left of dividing; it has the sign of `other`."""
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """A copy in which a negative is worked out; where nothing was put off, the tensor itself."""
 
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """To the nearest whole number, halves to the even one; or to `decimals` places."""

@@ -23,9 +23,6 @@ from ..ops.layers.fake_quantization import (
 from ..ops.layers.normalization import group_norm as group_norm
 from ..ops.layers.normalization import native_layer_norm as native_layer_norm
 from ..ops.layers.normalization import rms_norm as rms_norm
-from ..ops.layers.padding import channel_shuffle as channel_shuffle
-from ..ops.layers.padding import pixel_shuffle as pixel_shuffle
-from ..ops.layers.padding import pixel_unshuffle as pixel_unshuffle
 from ..ops.layers.torch_forms import affine_grid_generator as affine_grid_generator
 from ..ops.layers.torch_forms import batch_norm_update_stats as batch_norm_update_stats
 from ..ops.layers.torch_forms import (
@@ -42,7 +39,6 @@ from ..ops.layers.torch_forms import hinge_embedding_loss as hinge_embedding_los
 from ..ops.layers.torch_forms import kl_div as kl_div
 from ..ops.layers.torch_forms import margin_ranking_loss as margin_ranking_loss
 from ..ops.layers.torch_forms import native_batch_norm as native_batch_norm
-from ..ops.layers.torch_forms import native_channel_shuffle as native_channel_shuffle
 from ..ops.layers.torch_forms import native_dropout as native_dropout
 from ..ops.layers.torch_forms import native_group_norm as native_group_norm
 from ..ops.layers.torch_forms import poisson_nll_loss as poisson_nll_loss
@@ -80,6 +76,9 @@ def celu(
     """input above 0, alpha * (e ** (input / alpha) - 1) below."""
 
 def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor: ...
+def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """The channels dealt out from groups, one of each in turn."""
+
 def constant_pad_nd(
     input: Tensor, pad: Sequence[_int], value: _Number = 0, *, out: Tensor | None = None
 ) -> Tensor:
@@ -332,6 +331,15 @@ def max_pool3d(
     return_indices: _bool = False,
 ) -> Tensor:
     """The largest element of each window of 3 dimension(s)."""
+
+def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """`channel_shuffle` under the name of its kernel."""
+
+def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
+    """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
+
+def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
+    """The inverse of `pixel_shuffle`."""
 
 def relu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """max(input, 0)."""

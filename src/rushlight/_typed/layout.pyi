@@ -16,9 +16,6 @@ from ..ops.layout.rearrange import diag as diag
 from ..ops.layout.rearrange import diagflat as diagflat
 from ..ops.layout.rearrange import fliplr as fliplr
 from ..ops.layout.rearrange import flipud as flipud
-from ..ops.layout.shape import flatten as flatten
-from ..ops.layout.shape import ravel as ravel
-from ..ops.layout.shape import unflatten as unflatten
 from ..ops.layout.strided import as_strided as as_strided
 from ..ops.layout.strided import as_strided_scatter as as_strided_scatter
 from ..ops.layout.transposes import adjoint as adjoint
@@ -50,7 +47,7 @@ def broadcast_shapes(*shapes: Any) -> _Size:
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """All tensors expanded to their common shape."""
 
-def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
+def broadcast_to(input: Tensor, *size: _Ints) -> Tensor:
     """`expand` to a shape."""
 
 def cartesian_prod(*tensors: Any) -> Tensor:
@@ -58,9 +55,6 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors one after the other along a dimension."""
-
-def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Vectors as columns, joined with matrices."""
 
 def concat(
     tensors: Sequence[Tensor], dim: _int = 0, *, axis: _int | None = None, out: Tensor | None = None
@@ -86,35 +80,22 @@ def diagonal_copy(
 ) -> Tensor:
     """A diagonal of two dimensions, as a new last dimension, in memory of its own."""
 
-def dsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]:
-    """`tensor_split` as numpy.dsplit does it."""
-
-def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Joined along the third dimension."""
-
 def expand_copy(
     input: Tensor, size: Sequence[_int], *, implicit: _bool = False, out: Tensor | None = None
 ) -> Tensor: ...
+def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+    """Dimensions start_dim to end_dim as one."""
+
 def flip(input: Tensor, *dims: _Ints) -> Tensor:
     """The order of entries reversed along dimensions."""
-
-def hsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]:
-    """`tensor_split` as numpy.hsplit does it."""
-
-def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Joined column by column (vectors end to end)."""
 
 def meshgrid(*tensors: Any, indexing: _str | None = None) -> tuple[Any, ...]:
     """The grid of several vectors: each expanded along the others' dimensions."""
 
-def moveaxis(
-    input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]
-) -> Tensor:
+def moveaxis(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
     """`movedim` under NumPy's name."""
 
-def movedim(
-    input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]
-) -> Tensor:
+def movedim(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
     """Dimensions moved to other places, the rest in their order."""
 
 def narrow(input: Tensor, dim: _int, start: Tensor | _int, length: _int) -> Tensor:
@@ -126,6 +107,9 @@ def permute(input: Tensor, *dims: _Ints) -> Tensor:
 def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor:
     """The dimensions in the order given, in memory of its own."""
 
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension."""
+
 def repeat_interleave(
     input: Tensor,
     repeats: Tensor | _int | None = None,
@@ -135,7 +119,7 @@ def repeat_interleave(
 ) -> Tensor:
     """Each entry repeated as often as `repeats` says; over all elements where dim is None."""
 
-def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
+def reshape(input: Tensor, *shape: _Ints) -> Tensor:
     """The same elements in another shape: a view where the strides allow it, else a copy."""
 
 def roll(input: Tensor, shifts: _Ints, dims: _Ints | None = ()) -> Tensor:
@@ -143,9 +127,6 @@ def roll(input: Tensor, shifts: _Ints, dims: _Ints | None = ()) -> Tensor:
 
 def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor:
     """Turned by quarter turns in the plane of two dimensions (the first two)."""
-
-def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Joined row by row."""
 
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """One entry of a dimension, without it."""
@@ -192,12 +173,10 @@ def t(input: Tensor) -> Tensor:
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A matrix's transpose; a vector or a number as it is, in memory of its own."""
 
-def tensor_split(
-    input: Tensor, indices_or_sections: Any = None, dim: _int = 0
-) -> tuple[Tensor, ...]:
+def tensor_split(input: Tensor, sections: Tensor | _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
     """Pieces along a dimension: so many, sizes differing by at most one, or cut at the indices."""
 
-def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
+def tile(input: Tensor, *dims: _Ints) -> Tensor:
     """`repeat` with missing leading counts taken as 1."""
 
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
@@ -217,6 +196,9 @@ def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
 
 def unbind_copy(input: Tensor, dim: _int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
     """The entries of a dimension, as a tuple, in memory of its own."""
+
+def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    """One dimension as several of the given sizes."""
 
 def unfold_copy(
     input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None
@@ -243,9 +225,3 @@ def view_copy(
     out: Tensor | None = None,
 ) -> Tensor:
     """The result of `view`, another shape or the bytes as another dtype, in memory of its own."""
-
-def vsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]:
-    """`tensor_split` as numpy.vsplit does it."""
-
-def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Joined row by row."""

@@ -11,11 +11,15 @@ from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
 
 _Number: TypeAlias = _int | _float | _bool | _complex
+_Ints: TypeAlias = _int | Sequence[_int]
 
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor: ...
 def as_strided_(
     input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None
 ) -> Tensor: ...
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Vectors as columns, joined with matrices."""
+
 def dequantize(tensor: Any) -> Tensor:
     """A tensor as float32: it is not quantized. Of several tensors all must be."""
 
@@ -23,8 +27,20 @@ def detach(input: Tensor) -> Tensor:
     """The tensor without its history, in the same memory."""
 
 def detach_(input: Tensor) -> Tensor: ...
+def dsplit(input: Tensor, sections: _Ints) -> tuple[Tensor, ...]:
+    """`tensor_split` as numpy.dsplit does it."""
+
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined along the third dimension."""
+
 def get_device(input: Tensor) -> _int:
     """The number of a tensor's GPU; -1 in main memory."""
+
+def hsplit(input: Tensor, sections: _Ints) -> tuple[Tensor, ...]:
+    """`tensor_split` as numpy.hsplit does it."""
+
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined column by column (vectors end to end)."""
 
 def is_complex(input: Tensor) -> _bool:
     """Whether a tensor's dtype is complex."""
@@ -53,3 +69,11 @@ def result_type(scalar: _Number, tensor: Tensor) -> _dtype: ...
 def result_type(tensor: Tensor, other: _Number) -> _dtype: ...
 @overload
 def result_type(scalar1: _Number, scalar2: _Number) -> _dtype: ...
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined row by row."""
+
+def vsplit(input: Tensor, sections: _Ints) -> tuple[Tensor, ...]:
+    """`tensor_split` as numpy.vsplit does it."""
+
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined row by row."""

@@ -12,7 +12,6 @@ from .. import return_types
 from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
 from ..ops.reduction.reductions import nanmean as nanmean
-from ..ops.reduction.scans import diff as diff
 from ..ops.reduction.sorting import msort as msort
 from ..ops.reduction.statistics import corrcoef as corrcoef
 from ..ops.reduction.statistics import cov as cov
@@ -102,6 +101,17 @@ def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: _Number = 1.0, dim: _int = -1
 ) -> Tensor:
     """The integral up to each entry of a dimension by the trapezoidal rule."""
+
+def diff(
+    input: Tensor,
+    n: _int = 1,
+    dim: _int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The differences of neighbours along a dimension, n times over."""
 
 def hash_tensor(
     input: Tensor,

@@ -66,6 +66,8 @@ class ReductionMethods:
         dim: _int = -1,
         prepend: Tensor | None = None,
         append: Tensor | None = None,
+        *,
+        out: Tensor | None = None,
     ) -> Tensor: ...
     def hash_tensor(
         self,

@@ -11,51 +11,23 @@ import numpy as np
 from ... import _core
 from ..._base.dtypes import complex32
 from ..._core import Op
-from ..making.copies import clone
 from ..making.creation import zeros_like
 from ..table.arrays import Array, refuse, scalar_name
 from ..table.formulas import Symbol
-from ..table.kinds import composite, general, linear, pointwise
+from ..table.kinds import composed, composite, general, linear, pointwise
 from ..table.reference import add_method, alias
 from ..table.signature import Tensor
 from ..table.statement import LAZY
 from .elementary import abs, hypot
 from .selection import where
 
+_kernels = _core.kernels
+
 _PAIRS = {
     np.dtype(np.float16): complex32.numpy,
     np.dtype(np.float32): np.dtype(np.complex64),
     np.dtype(np.float64): np.dtype(np.complex128),
 }
-
-
-def _as_pairs(a: Array) -> Array:
-    if a.dtype.names:
-        return a[..., None].view(np.float16)
-    if a.dtype.kind != "c":
-        raise RuntimeError("view_as_real is only supported for complex tensors")
-    return a[..., None].view(a.real.dtype)
-
-
-def _from_pairs(a: Array) -> Array:
-    if a.dtype not in _PAIRS:
-        raise RuntimeError(
-            "view_as_complex is only supported for half, float and double tensors, but got a "
-            f"tensor of scalar type: {scalar_name(a)}"
-        )
-    if a.ndim == 0:
-        raise RuntimeError("Input tensor must have one or more dimensions")
-    if a.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    if not a.size:  # the steps of an empty array say nothing
-        return np.empty(a.shape[:-1], _PAIRS[a.dtype])
-    if a.strides[-1] != a.itemsize:
-        raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(s % (2 * a.itemsize) for s in a.strides[:-1]):
-        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    if _core.kernels.storage_offset(a) % 2:
-        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
-    return a.view(_PAIRS[a.dtype])[..., 0]
 
 
 def _pairs(g: Tensor) -> Tensor:
@@ -81,7 +53,7 @@ def _refuse_conjugate(input: Tensor) -> None:
 
 view_as_real = linear(
     "view_as_real(input: Tensor)",
-    _as_pairs,
+    _kernels.view_as_real,
     transpose={"input": lambda g: _joined(g)},
     view=True,
     put_off=_refuse_conjugate,
@@ -93,7 +65,7 @@ view_as_real = linear(
 )
 view_as_complex = linear(
     "view_as_complex(input: Tensor)",
-    _from_pairs,
+    _kernels.view_as_complex,
     transpose={"input": lambda g: _pairs(g)},
     view=True,
     method=False,
@@ -104,22 +76,21 @@ view_as_complex = linear(
 )
 
 
-@composite(method=False, samples=_complex_one)
-def real(input: Tensor) -> Tensor:
-    """The real part, as a view; a real tensor itself."""
-    if not input.dtype.is_complex:
-        return input
-    return view_as_real(_conj(input) if input.is_conj() else input).select(-1, 0)
-
-
-@composite(method=False, samples=_complex_one, traits="complex")
-def imag(input: Tensor) -> Tensor:
-    """The imaginary part, as a view."""
-    if not input.dtype.is_complex:
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    if input.is_conj():
-        return neg_view(view_as_real(_conj(input))).select(-1, 1)
-    return view_as_real(input).select(-1, 1)
+real = composed(
+    "real(input: Tensor)",
+    _kernels.real,
+    method=False,
+    samples=_complex_one,
+    doc="The real part, as a view; a real tensor itself.",
+)
+imag = composed(
+    "imag(input: Tensor)",
+    _kernels.imag,
+    method=False,
+    samples=_complex_one,
+    traits="complex",
+    doc="The imaginary part, as a view.",
+)
 
 
 def _set_part(part: Any) -> Any:
@@ -185,16 +156,18 @@ conj_physical: Op = pointwise(
 )
 
 
-@composite(samples=_complex_one)
-def resolve_conj(input: Tensor) -> Tensor:
-    """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
-    return clone(input) if input.is_conj() else input
-
-
-@composite(samples=_complex_one)
-def resolve_neg(input: Tensor) -> Tensor:
-    """A copy in which a negative is worked out; where nothing was put off, the tensor itself."""
-    return clone(input) if input.is_neg() else input
+resolve_conj = composed(
+    "resolve_conj(input: Tensor)",
+    _kernels.resolve_conj,
+    samples=_complex_one,
+    doc="A copy in which a conjugate is worked out; where nothing was put off, the tensor itself.",
+)
+resolve_neg = composed(
+    "resolve_neg(input: Tensor)",
+    _kernels.resolve_neg,
+    samples=_complex_one,
+    doc="A copy in which a negative is worked out; where nothing was put off, the tensor itself.",
+)
 
 
 @composite
@@ -263,7 +236,7 @@ def _complex(a: Array, b: Array) -> Array:
 complex = general(
     "complex(real: Tensor, imag: Tensor)",
     _complex,
-    native=_core.kernels.complex_parts,
+    native=_kernels.complex_parts,
     vjp={"real": lambda g: real(g), "imag": lambda g: imag(g)},
     method=False,
     out=_COMPLEX_OUT,

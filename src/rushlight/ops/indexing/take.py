@@ -150,7 +150,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         input = expand(input, [*common[:dim], input.shape[dim], *common[dim + 1 :]])
         indices = expand(indices, common)
     size = input.shape[dim] if input.ndim else 1
-    if anywhere(indices < 0):
+    negative = _kernels.any_negative(indices)
+    if anywhere(indices < 0) if negative is NotImplemented else negative:
         indices = where(indices < 0, indices + size, indices)
     return gather(input, dim, indices)
 

@@ -305,51 +305,10 @@ def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None 
 
 
 def _shuffle(x: Tensor, r: int) -> Tensor:
-    *lead, c, h, w = x.shape
-    n = len(lead)
-    t = x.reshape(*lead, c // (r * r), r, r, h, w)
-    t = t.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return t.reshape(*lead, c // (r * r), h * r, w * r)
-
-
-def _unshuffle(x: Tensor, r: int) -> Tensor:
-    *lead, c, h, w = x.shape
-    n = len(lead)
-    t = x.reshape(*lead, c, h // r, r, w // r, r)
-    t = t.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return t.reshape(*lead, c * r * r, h // r, w // r)
-
-
-_pixel_shuffle = linear(
-    "_pixel_shuffle(input: Tensor, r: Any)",
-    is_=_shuffle,
-    transpose={"input": lambda g, r: _pixel_unshuffle(g, r)},
-    method=False,
-    samples=lambda make: [(make(1, 4, 2, 3), 2)],
-    keeps="format: input",
-    doc="Channels as the pixels of r by r blocks.",
-    batch="trailing",
-)
-_pixel_unshuffle: Op = linear(
-    "_pixel_unshuffle(input: Tensor, r: Any)",
-    is_=_unshuffle,
-    transpose={"input": lambda g, r: _pixel_shuffle(g, r)},
-    method=False,
-    samples=lambda make: [(make(1, 2, 4, 2), 2)],
-    keeps="format: input",
-    doc="The pixels of r by r blocks as channels.",
-    batch="trailing",
-)
-
-
-@composite(where="torch nn", method=False)
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
-    r = upscale_factor
-    if input.ndim < 3:
+    if x.ndim < 3:
         raise RuntimeError(
             "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
-            f"{input.ndim} dimension(s)"
+            f"{x.ndim} dimension(s)"
         )
     if r <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
@@ -357,54 +316,66 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         raise ValueError(
             f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}"
         )
-    if input.shape[-3] % (r * r):
+    *lead, c, h, w = x.shape
+    if c % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-            "of upscale_factor, "
-            f"but input.size(-3)={input.shape[-3]} is not divisible by {r * r}"
+            f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
         )
-    return _pixel_shuffle(input, r)
+    n = len(lead)
+    t = x.reshape(*lead, c // (r * r), r, r, h, w)
+    t = t.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return t.reshape(*lead, c // (r * r), h * r, w * r)
 
 
-@composite(where="torch nn", method=False)
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """The inverse of `pixel_shuffle`."""
-    r = downscale_factor
-    if input.ndim < 3:
+def _unshuffle(x: Tensor, r: int) -> Tensor:
+    if x.ndim < 3:
         raise RuntimeError(
             "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
-            f"{input.ndim} dimension(s)"
+            f"{x.ndim} dimension(s)"
         )
     if r <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
-    *_, h, w = input.shape
+    *lead, c, h, w = x.shape
     for name, size in (("height", h), ("width", w)):
         if size % r:
             raise RuntimeError(
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
                 f"but input.size({-2 if name == 'height' else -1})={size} is not divisible by {r}"
             )
-    return _pixel_unshuffle(input, r)
+    n = len(lead)
+    t = x.reshape(*lead, c, h // r, r, w // r, r)
+    t = t.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return t.reshape(*lead, c * r * r, h // r, w // r)
 
 
-_channel_shuffle: Op = linear(
-    "_channel_shuffle(input: Tensor, groups: Any)",
-    native=_core.kernels.channel_shuffle,
-    is_=lambda input, groups: input.unflatten(1, (groups, -1)).transpose(1, 2).flatten(1, 2),
-    transpose={"input": lambda g, groups: _channel_shuffle(g, g.shape[1] // groups)},
-    node="ChannelShuffleBackward0",
+pixel_shuffle: Op = linear(
+    "pixel_shuffle(input: Tensor, upscale_factor: int)",
+    native=_core.kernels.pixel_shuffle,
+    is_=_shuffle,
+    transpose={"input": lambda g, upscale_factor: pixel_unshuffle(g, upscale_factor)},
+    where="torch nn",
     method=False,
-    samples=lambda make: [(make(1, 6, 2), 2)],
+    out=False,
+    samples=lambda make: [(make(1, 4, 2, 3), 2)],
     keeps="format: input",
-    formula={"input": "channel_shuffle(g, channels / groups)"},
-    doc="The channels dealt out from groups.",
-    batch="folded",
+    doc="(..., channels * r * r, height, width) as (..., channels, height * r, width * r).",
+)
+pixel_unshuffle: Op = linear(
+    "pixel_unshuffle(input: Tensor, downscale_factor: int)",
+    native=_core.kernels.pixel_unshuffle,
+    is_=_unshuffle,
+    transpose={"input": lambda g, downscale_factor: pixel_shuffle(g, downscale_factor)},
+    where="torch nn",
+    method=False,
+    out=False,
+    samples=lambda make: [(make(1, 2, 4, 2), 2)],
+    keeps="format: input",
+    doc="The inverse of `pixel_shuffle`.",
 )
 
 
-@composite(where="torch nn", method=False)
-def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels dealt out from groups, one of each in turn."""
+def _dealt(input: Tensor, groups: int) -> Tensor:
     if input.ndim < 3:
         raise RuntimeError(
             "channel_shuffle expects input with > 2 dims, but got input with sizes "
@@ -419,4 +390,20 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )
-    return _channel_shuffle(input, groups)
+    return input.unflatten(1, (groups, -1)).transpose(1, 2).flatten(1, 2)
+
+
+channel_shuffle: Op = linear(
+    "channel_shuffle(input: Tensor, groups: int)",
+    native=_core.kernels.channel_shuffle,
+    is_=_dealt,
+    transpose={"input": lambda g, groups: channel_shuffle(g, g.shape[1] // groups)},
+    node="ChannelShuffleBackward0",
+    where="torch nn",
+    method=False,
+    out=False,
+    samples=lambda make: [(make(1, 6, 2), 2)],
+    keeps="format: input",
+    formula={"input": "channel_shuffle(g, channels / groups)"},
+    doc="The channels dealt out from groups, one of each in turn.",
+)

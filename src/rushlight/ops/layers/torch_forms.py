@@ -16,7 +16,7 @@ from ..._base.dtypes import float32
 from ..._devices import of
 from ..making.creation import zeros_like
 from ..table.arrays import elements
-from ..table.kinds import composite, pointwise
+from ..table.kinds import composed, composite, pointwise
 from ..table.reference import alias
 from ..table.signature import Sizes, Tensor, dtype
 from . import class_loss, conv, ctc, embedding, interpolation, loss
@@ -462,7 +462,11 @@ def batch_norm_update_stats(
     return mean, var
 
 
-@composite(where="torch nn", method=False, samples=lambda make: [(make(1, 6, 2), 2)])
-def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """`channel_shuffle` under the name of its kernel."""
-    return channel_shuffle(input, groups)
+native_channel_shuffle = composed(
+    "native_channel_shuffle(input: Tensor, groups: int)",
+    channel_shuffle,
+    where="torch nn",
+    method=False,
+    samples=lambda make: [(make(1, 6, 2), 2)],
+    doc="`channel_shuffle` under the name of its kernel.",
+)

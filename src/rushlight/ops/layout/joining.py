@@ -16,7 +16,7 @@ from ..._core import Op, Tensor
 from ..._devices import of
 from ..making.factory import room_for
 from ..table.arrays import Array, as_type, common_type, dim_in
-from ..table.kinds import composite, linear
+from ..table.kinds import composed, composite, linear
 from .slices import slice_op
 
 _kernels = _core.kernels
@@ -44,7 +44,7 @@ def _alike(make: Callable[..., Any]) -> list[Any]:
     return [([make(2, 3), make(2, 3)],), ([make(2, 3)] * 3, -1), ([make(), make()],)]
 
 
-_CAST = "torch.cat(): input types can't be cast to the desired output type {got.scalar_name}"
+CAST = "torch.cat(): input types can't be cast to the desired output type {got.scalar_name}"
 
 cat: Op = linear(
     "cat(tensors: Sequence[Tensor], dim: int = 0)",
@@ -54,7 +54,7 @@ cat: Op = linear(
     backward=(_kernels.cat_backward, "g dim tensors_shape"),
     method=False,
     overlap="never",
-    out=("cast", TypeError, _CAST),
+    out=("cast", TypeError, CAST),
     samples=_some,
     formula={"tensors": "this tensor's part of g"},
     stored="all",
@@ -70,7 +70,7 @@ stack: Op = linear(
     backward=(_kernels.unbind, "g dim"),
     method=False,
     overlap="never",
-    out=("cast", TypeError, _CAST),
+    out=("cast", TypeError, CAST),
     samples=_alike,
     formula={"tensors": "this tensor's entry of g"},
     stored="all",
@@ -193,85 +193,27 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return _split(input, size, dim)
 
 
-def _pieces(input: object, ends: Sequence[int], dim: int) -> tuple[Any, ...]:
-    return tuple([slice_op(input, dim, *cut, 1) for cut in zip((0, *ends[:-1]), ends, strict=True)])
-
-
-@composite(
+tensor_split = composed(
+    "tensor_split(input: Tensor, sections: Tensor | Ints, dim: int = 0) -> tuple[Tensor, ...]",
+    _kernels.tensor_split,
     samples=lambda make: [(make(5, 3), 2), (make(5, 3), (1, 3)), (make(5, 3), 4, 1)],
     overloads=(
         "(input, indices: Sizes, dim) -> tuple[Tensor, ...]",
         "(input, tensor_indices_or_sections: Tensor, dim) -> tuple[Tensor, ...]",
         "(input, sections: int, dim) -> tuple[Tensor, ...]",
     ),
+    doc="Pieces along a dimension: so many, sizes differing by at most one, or cut at the indices.",
 )
-def tensor_split(
-    input: Tensor, indices_or_sections: Any = None, dim: int = 0, **named: Any
-) -> tuple[Tensor, ...]:
-    """Pieces along a dimension: so many, sizes differing by at most one, or cut at the indices."""
-    cuts = named.pop("indices", named.pop("sections", indices_or_sections))
-    if input.ndim == 0:
-        raise RuntimeError(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
-    dim = dim_in(dim, input.ndim)
-    size = input.shape[dim]
-    if isinstance(cuts, Tensor):
-        if cuts.dtype.name != "int64":
-            raise RuntimeError(
-                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-                f"{cuts.dtype.scalar_name}"
-            )
-        if cuts.ndim > 1:
-            raise RuntimeError(
-                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
-                f"one-dimensional tensor, but got a tensor with {cuts.ndim} dims"
-            )
-        cuts = cuts.tolist()
-    if isinstance(cuts, int):
-        if cuts <= 0:
-            raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
-        if cuts >= 2**63:
-            raise RuntimeError(f"Overflow when unpacking long long: {cuts} sections")
-        room_for(cuts)
-        small, extra = divmod(size, cuts)
-        ends = [(i + 1) * small + min(i + 1, extra) for i in range(cuts)]
-        return _pieces(input, ends, dim)
-    return _pieces(input, [*cuts, size], dim)
-
-
-def _even_split(name: str, least: int, choose: Callable[..., Any]) -> None:
-    @composite(
-        name=name,
-        doc=f"`tensor_split` as numpy.{name} does it.",
+for _name in ("hsplit", "vsplit", "dsplit"):
+    composed(
+        f"{_name}(input: Tensor, sections: Ints) -> tuple[Tensor, ...]",
+        getattr(_kernels, _name),
         overloads=(
             "(input, sections: int) -> tuple[Tensor, ...]",
             "(input, indices: Sizes) -> tuple[Tensor, ...]",
         ),
+        doc=f"`tensor_split` as numpy.{_name} does it.",
     )
-    def split_function(
-        input: Tensor, indices_or_sections: Any = None, **named: object
-    ) -> tuple[Tensor, ...]:
-        cuts = named.pop("indices", named.pop("sections", indices_or_sections))
-        if input.ndim < least:
-            raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension, "
-                f"but got a tensor with {input.ndim} dimensions!"
-            )
-        dim = choose(input.ndim)
-        if isinstance(cuts, int):
-            size = input.shape[dim]
-            if cuts == 0 or size % cuts:
-                raise RuntimeError(
-                    f"torch.{name} attempted to split along dimension {dim}, but the size of the "
-                    f"dimension {size} is not divisible by the split_size {cuts}!"
-                )
-        return tensor_split(input, cuts, dim)
-
-
-_even_split("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
-_even_split("vsplit", 2, lambda ndim: 0)
-_even_split("dsplit", 3, lambda ndim: 2)
 
 
 def _unbound(gs: Sequence[Any], shape: Sequence[int], dim: int) -> Any:

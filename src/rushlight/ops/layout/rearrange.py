@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import _core
-from ..._base.errors import warn
 from ..._core import Op, Tensor
 from ..._devices import of
 from ..._levels.running import answered
-from ..making.copies import contiguous_copy
 from ..making.creation import zeros
 from ..making.factory import allocate
 from ..table.arrays import (
@@ -28,10 +26,10 @@ from ..table.arrays import (
     listed,
     scalar_name,
 )
-from ..table.kinds import composite, linear
-from ..table.signature import Ints, Sizes
-from .joining import cat, stack
-from .shape import expand, reshape, unsqueeze, view
+from ..table.kinds import composed, composite, linear
+from ..table.signature import Ints
+from .joining import CAST, stack
+from .shape import reshape
 from .slices import diagonal, diagonal_backward
 
 _wrap, _kernels = _core.wrap, _core.kernels
@@ -197,17 +195,12 @@ repeat: Op = linear(
 )
 
 
-@composite(
-    signature="tile(input: Tensor, dims: Sizes)",
+tile = composed(
+    "tile(input: Tensor, *dims: Ints)",
+    lambda input, dims: repeat(input, (*([1] * (input.ndim - len(dims))), *dims)),
     samples=lambda make: [(make(2, 3), (2,)), (make(3), (2, 2))],
+    doc="`repeat` with missing leading counts taken as 1.",
 )
-def tile(input: Tensor, *sizes: Ints, dims: Sizes | None = None) -> Any:
-    """`repeat` with missing leading counts taken as 1."""
-    given = sizes if dims is None else dims
-    if not sizes and dims is None:
-        raise TypeError('tile() missing 1 required positional arguments: "dims"')
-    counts = tuple(given[0]) if len(given) == 1 and not isinstance(given[0], int) else given
-    return repeat(input, (*([1] * (input.ndim - len(counts))), *counts))
 
 
 def _repeated_places(counts: Array, output_size: int | None) -> Array:
@@ -278,11 +271,7 @@ def repeat_interleave(
             f"repeat_interleave: Invalid output_size, expected {shape[dim] * repeats} but got "
             f"{output_size}"
         )
-    wide = expand(unsqueeze(input, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
-    if repeats == 0:
-        size = (*shape[:dim], 0, *shape[dim + 1 :])
-        return view(contiguous_copy(wide), size)
-    return view(contiguous_copy(wide), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
+    return _kernels.repeat_each(input, repeats, dim)
 
 
 # ---- triangles and diagonals
@@ -420,46 +409,12 @@ def block_diag(*tensors: object) -> Tensor:
 # ---- grids
 
 
-@composite(method=False)
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
-    """The grid of several vectors: each expanded along the others' dimensions."""
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tuple(tensors[0])
-    if not tensors:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
-    check_tensors(tensors)
-    if any(x._on_meta is not tensors[0]._on_meta for x in tensors):
-        raise RuntimeError("meshgrid expects all tensors to have the same device")
-    for x in tensors:
-        if x.ndim > 1:
-            raise RuntimeError(
-                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}"
-            )
-    for x in tensors[1:]:
-        if x.dtype is not tensors[0].dtype:
-            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
-    if indexing is None:
-        warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
-            "argument.",
-        )
-        indexing = "ij"
-    if indexing not in ("ij", "xy"):
-        raise RuntimeError(
-            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
-        )
-    swapped = indexing == "xy" and len(tensors) > 1
-    if swapped:
-        tensors = (tensors[1], tensors[0], *tensors[2:])
-    shape = [x.numel() for x in tensors]
-    grids = []
-    for i, x in enumerate(tensors):
-        sizes = [1] * len(tensors)
-        sizes[i] = -1 if x.numel() else 0
-        grids.append(expand(view(x, sizes), shape))
-    if swapped:
-        grids = [grids[1], grids[0], *grids[2:]]
-    return tuple(grids)
+meshgrid = composed(
+    "meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]",
+    _kernels.meshgrid,
+    method=False,
+    doc="The grid of several vectors: each expanded along the others' dimensions.",
+)
 
 
 @composite(method=False)
@@ -500,75 +455,37 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 # ---- at least so many dimensions
 
 
-def _at_least(name: str, widen: Callable[..., Any]) -> None:
-    many = "" if name[8] == "1" else "s"
+def _at_least(name: str) -> None:
+    ndim = int(name[8])
 
     @composite(
         method=False,
         name=name,
         signature=f"{name}(*tensors: Tensor) -> Any",
-        doc=f"Tensors with at least {name[8]} dimension{many}.",
+        doc=f"Tensors with at least {ndim} dimension{'s' * (ndim > 1)}.",
     )
     def function(*tensors: Any) -> Any:
-        if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
-            return widen(tensors[0])
-        given = tensors[0] if len(tensors) == 1 else tensors
-        return tuple([widen(x) for x in given])
+        one = len(tensors) == 1
+        given = tensors[0] if one and isinstance(tensors[0], (tuple, list)) else tensors
+        check_tensors(given)
+        made = tuple([_kernels.at_least(x, ndim) for x in given])
+        return made[0] if given is tensors and one else made
 
 
-def _to_1d(x: Tensor) -> Any:
-    return view(x, 1) if x.ndim == 0 else x
-
-
-def _to_2d(x: Tensor) -> Any:
-    if x.ndim == 0:
-        return view(x, 1, 1)
-    return unsqueeze(x, 0) if x.ndim == 1 else x
-
-
-def _to_3d(x: Tensor) -> Any:
-    if x.ndim == 0:
-        return view(x, 1, 1, 1)
-    if x.ndim == 1:
-        return unsqueeze(unsqueeze(x, 0), -1)
-    return unsqueeze(x, -1) if x.ndim == 2 else x
-
-
-_at_least("atleast_1d", _to_1d)
-_at_least("atleast_2d", _to_2d)
-_at_least("atleast_3d", _to_3d)
-
-
-def _stacked(name: str, join: Callable[..., Any], doc: str) -> None:
-    @composite(method=False, name=name, doc=doc)
-    def function(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-        if not isinstance(tensors, (tuple, list)):
-            raise TypeError(
-                f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, "
-                f"not {type(tensors).__name__}"
-            )
-        if not tensors:
-            raise RuntimeError(f"{name} expects a non-empty TensorList")
-        for i, x in enumerate(tensors):
-            if not isinstance(x, Tensor):
-                raise TypeError(
-                    f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}"
-                )
-        pieces, dim = join(tensors)
-        return cat(pieces, dim) if out is None else cat(pieces, dim, out=out)
-
-
-def _side_by_side(tensors: Any) -> Any:
-    pieces = [_to_1d(x) for x in tensors]
-    return pieces, 0 if pieces[0].ndim == 1 else 1
-
-
-_stacked("hstack", _side_by_side, "Joined column by column (vectors end to end).")
-_stacked("vstack", lambda xs: ([_to_2d(x) for x in xs], 0), "Joined row by row.")
-_stacked("row_stack", lambda xs: ([_to_2d(x) for x in xs], 0), "Joined row by row.")
-_stacked("dstack", lambda xs: ([_to_3d(x) for x in xs], 2), "Joined along the third dimension.")
-_stacked(
-    "column_stack",
-    lambda xs: ([view(x, x.numel(), 1) if x.ndim <= 1 else x for x in xs], 1),
-    "Vectors as columns, joined with matrices.",
-)
+for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
+    _at_least(_name)
+for _name, _doc in {
+    "hstack": "Joined column by column (vectors end to end).",
+    "vstack": "Joined row by row.",
+    "row_stack": "Joined row by row.",
+    "dstack": "Joined along the third dimension.",
+    "column_stack": "Vectors as columns, joined with matrices.",
+}.items():
+    composed(
+        f"{_name}(tensors: Sequence[Tensor])",
+        getattr(_kernels, _name),
+        method=False,
+        out=("cast", TypeError, CAST),
+        stored="all",
+        doc=_doc,
+    )

@@ -11,7 +11,6 @@ or the op that writes the gradient into zeros at the view's place (`_select_back
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,10 +20,9 @@ from ... import _core
 from ..._base.dtypes import dtype
 from ..._base.dtypes import dtype as dtype_class
 from ..._core import Op, Tensor
-from ..making.copies import contiguous, contiguous_copy
-from ..table.arrays import Array, check_tensor, check_tensors, dim_in, is_half, listed
-from ..table.kinds import composite, linear
-from ..table.signature import Ints, Sizes
+from ..table.arrays import Array, check_tensors, is_half
+from ..table.kinds import composed, composite, linear
+from ..table.signature import Ints
 
 _kernels = _core.kernels
 
@@ -141,30 +139,12 @@ _reshape_alias = _reshaping(
 )
 
 
-def _shape_argument(name: str, given: tuple[Any, ...], named: Any) -> Sequence[int]:
-    """`f(2, 3)` and `f((2, 3))` alike."""
-    if named is not None:
-        return named
-    if len(given) == 1:
-        return given if type(given[0]) is int else given[0]
-    if not given:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "shape"')
-    return given
-
-
-@composite(
-    signature="reshape(input: Tensor, shape: Sizes)",
+reshape = composed(
+    "reshape(input: Tensor, *shape: Ints)",
+    _kernels.composed_reshape,
     samples=lambda make: [(make(2, 6), (3, 4)), (make(3, 4).t(), (2, -1))],
+    doc="The same elements in another shape: a view where the strides allow it, else a copy.",
 )
-def reshape(input: Tensor, *size: Ints, shape: Sizes | None = None) -> Any:
-    """The same elements in another shape: a view where the strides allow it, else a copy."""
-    shape = _shape_argument("reshape", size, shape)
-    check_tensor("reshape", input)
-    if input._contiguous:
-        return view(input, shape)
-    if _kernels.viewable(input, shape):
-        return _reshape_alias(input, shape)
-    return unsafe_view(contiguous_copy(input), shape)
 
 
 @composite(where="Tensor")
@@ -179,58 +159,24 @@ def reshape_as(input: Tensor, other: Tensor) -> Any:
     return reshape(input, other.shape)
 
 
-@composite(samples=lambda make: [(make(2, 3, 4),), (make(2, 3, 4), 1), (make(),)])
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Dimensions start_dim to end_dim as one."""
-    shape = input._form.shape
-    ndim = len(shape)
-    if start_dim == 0 and end_dim == -1 and ndim > 1:
-        return reshape(input, -1) if 0 not in shape else reshape(input, 0)
-    first, last = dim_in(start_dim, ndim), dim_in(end_dim, ndim)
-    if first > last:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-    if ndim == 0:
-        return view(input, 1)
-    if first == last:
-        return input
-    size = math.prod(shape[first : last + 1])
-    return reshape(input, (*shape[:first], size, *shape[last + 1 :]))
-
-
-@composite(samples=lambda make: [(make(2, 12), 1, (3, -1))])
-def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Tensor:
-    """One dimension as several of the given sizes."""
-    shape = input.shape
-    dim = dim_in(dim, input.ndim)
-    sizes = list(sizes)
-    if not sizes:
-        raise RuntimeError("unflatten: sizes must be non-empty")
-    known, unknown = 1, 0
-    for n in sizes:
-        if n == -1:
-            unknown += 1
-        else:
-            known *= n
-    fits = unknown == 0 and known == shape[dim]
-    if unknown == 1 and known and shape[dim] % known == 0:
-        sizes[sizes.index(-1)] = shape[dim] // known
-        fits = True
-    if not fits:
-        if unknown > 1:
-            raise RuntimeError(
-                "unflatten got an unexpected error:\nonly one dimension can be inferred"
-            )
-        raise RuntimeError(
-            f"unflatten: Provided sizes {listed(sizes)} don't multiply up to the size of dim {dim} "
-            f"({shape[dim]}) in the input tensor"
-        )
-    return view(input, (*shape[:dim], *sizes, *shape[dim + 1 :]))
-
-
-@composite(samples=lambda make: [(make(2, 3),), (make(2, 3).t(),)])
-def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
-    return reshape(contiguous(input), -1)
+flatten = composed(
+    "flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1)",
+    _kernels.flatten,
+    samples=lambda make: [(make(2, 3, 4),), (make(2, 3, 4), 1), (make(),)],
+    doc="Dimensions start_dim to end_dim as one.",
+)
+unflatten = composed(
+    "unflatten(input: Tensor, dim: int, sizes: Sizes)",
+    _kernels.unflatten,
+    samples=lambda make: [(make(2, 12), 1, (3, -1))],
+    doc="One dimension as several of the given sizes.",
+)
+ravel = composed(
+    "ravel(input: Tensor)",
+    _kernels.ravel,
+    samples=lambda make: [(make(2, 3),), (make(2, 3).t(),)],
+    doc="All elements in one dimension.",
+)
 
 
 def _squeezing(signature: str, node: str, samples: object, written: str = "") -> Op:
@@ -339,13 +285,12 @@ def expand_as(input: Tensor, other: Tensor) -> Any:
     return expand(input, other.shape)
 
 
-@composite(
-    signature="broadcast_to(input: Tensor, size: Sizes)",
+broadcast_to = composed(
+    "broadcast_to(input: Tensor, *size: Ints)",
+    lambda input, size: expand(input, size),
     samples=lambda make: [(make(3, 1), (2, 3, 4))],
+    doc="`expand` to a shape.",
 )
-def broadcast_to(input: Tensor, *sizes: Ints, size: Ints | None = None) -> Any:
-    """`expand` to a shape."""
-    return expand(input, _shape_argument("broadcast_to", sizes, size))
 
 
 def common_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:

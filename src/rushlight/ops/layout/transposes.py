@@ -7,9 +7,7 @@ from typing import Any
 from ... import _core
 from ..._base.errors import warn
 from ..._core import Op, Tensor
-from ..making.copies import alias
-from ..table.arrays import dim_in, listed
-from ..table.kinds import composite, linear
+from ..table.kinds import composed, composite, linear
 
 _kernels = _core.kernels
 
@@ -73,53 +71,25 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return transpose(input, dim0, dim1)
 
 
-def _movedim(
-    input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...], name: str
-) -> Tensor:
-    sources = [source] if isinstance(source, int) else list(source)
-    targets = [destination] if isinstance(destination, int) else list(destination)
-    if len(sources) != len(targets):
-        raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({listed(sources)} dims) "
-            "should contain "
-            f"the same number of dims as destination ({listed(targets)} dims)"
-        )
-    ndim = input.ndim
-    from_dims = [dim_in(d, ndim) for d in sources]
-    to_dims = [dim_in(d, ndim) for d in targets]
-    for what, dims, given in (("source", from_dims, sources), ("destination", to_dims, targets)):
-        if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{what}` ({listed(given)})")
-    if ndim == 0:
-        return alias(input)
-    order = [-1] * ndim
-    for a, b in zip(from_dims, to_dims, strict=True):
-        order[b] = a
-    rest = iter([d for d in range(ndim) if d not in from_dims])
-    return permute(input, [next(rest) if d < 0 else d for d in order])
-
-
-@composite(
-    samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3, 4), (0, 1), (2, 0))],
-    overloads=(
-        "(input, source: int, destination: int)",
-        "(input, source: Sizes, destination: Sizes)",
-    ),
-)
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Dimensions moved to other places, the rest in their order."""
-    return _movedim(input, source, destination, "movedim")
-
-
-@composite(
-    overloads=(
+_MOVING: Any = {
+    "overloads": (
         "(input, source: int, destination: int)",
         "(input, source: Sizes, destination: Sizes)",
     )
+}
+movedim = composed(
+    "movedim(input: Tensor, source: Ints, destination: Ints)",
+    _kernels.movedim,
+    samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3, 4), (0, 1), (2, 0))],
+    doc="Dimensions moved to other places, the rest in their order.",
+    **_MOVING,
 )
-def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """`movedim` under NumPy's name."""
-    return _movedim(input, source, destination, "moveaxis")
+moveaxis = composed(
+    "moveaxis(input: Tensor, source: Ints, destination: Ints)",
+    _kernels.movedim,
+    doc="`movedim` under NumPy's name.",
+    **_MOVING,
+)
 
 
 def _check_matrices(name: str, x: Tensor) -> None:

@@ -8,10 +8,9 @@ import numpy as np
 
 from ... import _core
 from ..._base.device import channels_last, channels_last_3d, contiguous_format, preserve_format
-from ..._core import Op, Tensor
+from ..._core import Op
 from ..table.arrays import Array
-from ..table.kinds import composite, linear
-from ..table.signature import memory_format
+from ..table.kinds import composed, linear
 
 _kernels = _core.kernels
 
@@ -116,31 +115,9 @@ contiguous_copy: Op = linear(
 )
 
 
-def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
-    """Whether the elements lie in memory in the order of the shape (or of a memory format)."""
-    order = _ORDERS.get(getattr(memory_format, "_name", ""))
-    if order is None:
-        return self._contiguous
-    return self.ndim == len(order) and _core.is_channels_last(self)
-
-
-@composite(where="Tensor")
-def contiguous(input: Tensor, memory_format: memory_format = contiguous_format) -> Any:
-    """The tensor itself when it is contiguous, else a contiguous copy."""
-    if memory_format is contiguous_format:
-        return input if input._contiguous else contiguous_copy(input)
-    if is_contiguous(input, memory_format):
-        return input
-    if memory_format is preserve_format:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    format_order(memory_format, input.ndim)
-    return clone(input, memory_format=memory_format)
-
-
-def storage_offset(self: Tensor) -> int:
-    """How many elements of the storage come before the first."""
-    return self._offset
-
-
-for _method in (is_contiguous, storage_offset):
-    setattr(Tensor, _method.__name__, _method)
+contiguous = composed(
+    "contiguous(input: Tensor, *, memory_format: memory_format = torch.contiguous_format)",
+    _kernels.contiguous,
+    where="Tensor",
+    doc="The tensor itself when it is contiguous, else a contiguous copy.",
+)

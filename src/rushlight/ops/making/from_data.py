@@ -435,7 +435,7 @@ def check_strides(array: Array) -> None:
         )
 
 
-@composite(method=False, asks="nobody")
+@composite(method=False, asks="nobody", native=_core.wrap_plain)
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares the memory of a numpy.ndarray."""
     if not isinstance(ndarray, np.ndarray):

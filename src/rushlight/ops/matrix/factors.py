@@ -373,29 +373,31 @@ def lu_unpack(
             "torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
             f"{listed(LU_data.shape)} instead"
         )
-    P = LU_data.new_empty(0)
-    if unpack_pivots:
-        P = pivot_matrix(_checked_pivots(LU_data, LU_pivots), LU_data.shape[-2]).to(LU_data.dtype)
+    P = _permuting(LU_data, LU_pivots) if unpack_pivots else LU_data.new_empty(0)
     if not unpack_data:
         return _unpack_result((P, LU_data.new_empty(0), LU_data.new_empty(0)))
     return _unpack_result((P, *_unpack_lu(LU_data)))
 
 
-def _checked_pivots(lu: Tensor, pivots: Tensor) -> Tensor:
+def _permuting(lu: Tensor, pivots: Tensor) -> Tensor:
+    """The matrices P of factors, where the pivots fit them."""
     if pivots.dtype is not dtypes.int32:
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
             "dtype.\nNote: this function is intended to be used with the output produced by "
             "torch.linalg.lu_factor"
         )
-    wanted = (*lu.shape[:-2], min(lu.shape[-2:]))
-    if tuple(pivots.shape) != wanted or anywhere((pivots < 1) | (pivots > lu.shape[-2])):
-        raise RuntimeError(
-            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you "
-            f"properly pass the result of lu_factor? For matrices of the shape {listed(lu.shape)} "
-            f"they are of the shape {listed(pivots.shape)}."
-        )
-    return pivots
+    *lead, m, n = lu.shape
+    try:
+        if tuple(pivots.shape) == (*lead, min(m, n)):
+            return pivot_matrix(pivots, m).to(lu.dtype)
+    except RuntimeError:  # of a pivot that is no row
+        pass
+    raise RuntimeError(
+        "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you "
+        f"properly pass the result of lu_factor? For matrices of the shape {listed(lu.shape)} "
+        f"they are of the shape {listed(pivots.shape)}."
+    )
 
 
 _with_info_result = named("_lu_with_info", "LU", "pivots", "info", out=False)

@@ -9,7 +9,6 @@ the reduced shape without copying; the transpose of `spread_dims` is `sum`.
 from __future__ import annotations
 
 import math
-from builtins import all as _all
 from builtins import max as _largest
 from builtins import min as _smallest
 from collections.abc import Callable, Sequence
@@ -22,7 +21,6 @@ from ..._base.errors import warn
 from ..._core import Op, Tensor
 from ..elementwise.selection import unless, where
 from ..layout.joining import cat
-from ..layout.shape import view
 from ..making.creation import ones_like
 from ..table.arrays import (
     Array,
@@ -37,7 +35,7 @@ from ..table.arrays import (
     scalar_name,
     widened,
 )
-from ..table.kinds import composite, constant, general, linear, variant
+from ..table.kinds import composed, composite, constant, general, linear, variant
 from ..table.reference import alias
 from ..table.signature import Ints, dtype
 
@@ -656,25 +654,12 @@ logsumexp: Op = general(
 alias("logsumexp", logsumexp, method=False, where="special")
 
 
-@composite(where="Tensor", signature="sum_to_size(input: Tensor, size: Sizes)")
-def sum_to_size(input: Tensor, *sizes: Ints, size: Any = None) -> Any:
-    """The sum that undoes broadcasting from `size`."""
-    if size is not None:
-        sizes = tuple(size)
-    elif not sizes:
-        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
-    shape = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
-    have = tuple(input.shape)
-    lead = len(have) - len(shape)
-    if lead < 0 or not _all([n in (1, h) for n, h in zip(shape, have[lead:], strict=True)]):
-        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
-    if not shape:
-        return sum(input)  # of one number too: integers become int64
-    if shape == have:
-        return input
-    dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n != have[i + lead])]
-    total = sum(input, dims, True)
-    return view(total, shape) if lead else total
+sum_to_size = composed(
+    "sum_to_size(input: Tensor, *size: Ints)",
+    _kernels.sum_to_size,
+    where="Tensor",
+    doc="The sum that undoes broadcasting from `size`.",
+)
 
 
 # ---- a number for all elements

@@ -15,9 +15,9 @@ from ..._core import Op, Tensor
 from ..elementwise.selection import unless, where
 from ..layout.joining import cat
 from ..layout.slices import slice_op
-from ..making.creation import arange, ones_like, zeros, zeros_like
+from ..making.creation import arange, ones_like, zeros
 from ..table.arrays import Array, as_type, check_room, dim_in, rounded, scalar_name, widened
-from ..table.kinds import composite, constant, general, linear
+from ..table.kinds import composed, composite, constant, general, linear
 from ..table.signature import Number
 from .extremes import selecting
 from .reductions import divisible, sum
@@ -189,47 +189,14 @@ logcumsumexp: Op = general(
 # ---- differences and integrals
 
 
-@composite(samples=lambda make: [(make(3, 4),), (make(3, 4), 2, 0)], out="cast")
-def diff(
-    input: Tensor,
-    n: int = 1,
-    dim: int = -1,
-    prepend: Tensor | None = None,
-    append: Tensor | None = None,
-) -> Tensor:
-    """The differences of neighbours along a dimension, n times over."""
-    if input.ndim == 0:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n < 0:
-        raise RuntimeError(f"order must be non-negative but got {n}")
-    d = dim_in(dim, input.ndim)
-    for other in (prepend, append):
-        if other is None:
-            continue
-        if not isinstance(other, Tensor):
-            raise TypeError(
-                f"diff(): argument 'prepend' must be Tensor, not {type(other).__name__}"
-            )
-        if other.ndim != input.ndim:
-            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-        for i, size in enumerate(input.shape):
-            if i != d and size != other.shape[i]:
-                raise RuntimeError(
-                    "diff expects the shape of tensor to prepend or append to match that of input "
-                    f"except along the differencing dimension; input.size({i}) = {size}, but got "
-                    f"tensor.size({i}) = {other.shape[i]}"
-                )
-    if n == 0:  # as PyTorch: nothing is put before or after then
-        return zeros_like(input).copy_(input)
-    parts = [p for p in (prepend, input, append) if p is not None]
-    if len(parts) > 1:
-        input = cat(parts, d)
-    for _ in range(min(n, input.shape[d])):  # then nothing is left
-        size = input.shape[d]
-        high = slice_op(input, d, 1 if size else 0, size, 1)
-        low = slice_op(input, d, 0, _largest(size - 1, 0), 1)
-        input = high.logical_xor(low) if input.dtype is dtypes.bool else high - low
-    return input
+diff = composed(
+    "diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, "
+    "append: Tensor | None = None)",
+    _kernels.diff,
+    samples=lambda make: [(make(3, 4),), (make(3, 4), 2, 0)],
+    out="cast",
+    doc="The differences of neighbours along a dimension, n times over.",
+)
 
 
 def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:

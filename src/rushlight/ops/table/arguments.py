@@ -44,6 +44,8 @@ _ALIASES = {
     "keepdims": "keepdim",
     "x": "input",
     "from_": "from",
+    "indices": "sections",  # of tensor_split and its kin
+    "tensor_indices_or_sections": "sections",
 }
 # The documentation of torch.linalg calls matrices A and B; torch's functions take other names.
 _MATRICES = {"input": "A", "other": "B", "b": "B", "input2": "L"}
@@ -377,7 +379,9 @@ def _by_own_names(
             return (kwargs[first],), {k: v for k, v in kwargs.items() if k != first}
     own = _own(function).params
     names = [None if p.variable else p.name for p in own]  # no keyword names what takes the rest
-    unknown = {k for k in kwargs if k != "out" and _ALIASES.get(k, k) not in names}
+    unknown = {
+        k for k in kwargs if k != "out" and k not in names and _ALIASES.get(k, k) not in names
+    }
     for listed in _listed(function):
         there = {
             p.name: n
@@ -385,7 +389,7 @@ def _by_own_names(
             if n and not p.keyword_only
         }
         here = {k: there.get(k, k) for k in kwargs}
-        if unknown <= {*there} and any(k != n for k, n in here.items()):
+        if unknown <= {*there} and any(n not in (k, _ALIASES.get(k)) for k, n in here.items()):
             signature = listed.without_first() if method else listed
             given = args[1:] if method else args
             if _misfit("", "", signature, given, kwargs, method, frozenset()) is None:

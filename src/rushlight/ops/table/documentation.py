@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import Any, get_type_hints
 
 from ... import _core
-from ..._core import Op
+from ..._core import Op, OpKind
 from .signature import Signature, of_function, python_signature, read
 from .statement import namespace
 
@@ -50,9 +50,8 @@ def signatures(function: Any) -> list[Signature]:
     texts = getattr(function, "overloads", ()) or getattr(entry, "overloads", ())
     own = own_signature(function)
     listed = [read(text, own) for text in texts]
-    if isinstance(
-        function, _core.Op
-    ):  # what PyTorch takes for other devices only is in errors alone
+    # What PyTorch takes for other devices only is in errors alone.
+    if isinstance(function, _core.Op) and function.kind != OpKind.COMPOSITE:
         known = {p.name for p in own.params} | {"self", "out"}
         listed = [s for s in listed if all(p.name in known for p in s.params)]
     return listed or [own]

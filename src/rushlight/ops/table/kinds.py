@@ -28,6 +28,7 @@ from .words import Words
 
 __all__ = [
     "bilinear",
+    "composed",
     "composite",
     "constant",
     "general",
@@ -314,6 +315,13 @@ def constant(
     """An op without derivative (comparisons, indices, integers)."""
     forward = _with_kernel(more, forward, native)
     return define(OpKind.CONSTANT, signature, forward, {}, **more)
+
+
+def composed(signature: str, kernel: Any, **more: Unpack[Words]) -> Any:
+    """A composite whose arguments a kernel works out, which then calls other ops
+    (native/bindings/layout/composed.cpp)."""
+    more.setdefault("out", False)
+    return define(OpKind.COMPOSITE, signature, kernel, {}, **more)
 
 
 @overload

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ... import _core
-from ..._base.device import device, layout, memory_format
+from ..._base.device import contiguous_format, device, layout, memory_format
 from ..._base.dtypes import dtype
 from ..._core import OpKind, ParamKind, Takes
 from ..._devices.generator import Generator
@@ -228,7 +228,12 @@ def read(text: str, own: Signature | None = None) -> Signature:
     return Signature(tuple(params), result or "Tensor")
 
 
-_CONSTANTS = {"None": None, "True": True, "False": False}
+_CONSTANTS = {
+    "None": None,
+    "True": True,
+    "False": False,
+    "torch.contiguous_format": contiguous_format,
+}
 
 
 def value_of(text: str) -> Any:

@@ -470,7 +470,7 @@ def enter(
     spaces = where.split(" ")
     entry.namespace = spaces[0]
     if not name.startswith("_"):
-        plain = entry.kind == "composite"
+        plain = not isinstance(function, _core.Op)
         public = (
             _core.make_public(function, False, ASKS[asks], native, remembers) if plain else function
         )

@@ -104,7 +104,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.num_bad_epochs = 0
         else:
             self.num_bad_epochs += 1
-        if self.in_cooldown:
+        if self.cooldown_counter > 0:
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:

@@ -123,8 +123,10 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        order = rl.randperm(len(self.indices), generator=self.generator)
-        yield from map(self.indices.__getitem__, order.tolist())
+        how: Any = {} if self.generator is None else {"generator": self.generator}
+        indices, order = self.indices, rl.randperm(len(self.indices), **how)
+        for i in order.tolist():
+            yield indices[i]
 
     def __len__(self) -> int:
         return len(self.indices)

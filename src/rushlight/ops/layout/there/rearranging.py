@@ -290,24 +290,30 @@ def _permuted(x: Tensor, sizes: Ints, order: Ints, shape: Ints) -> Tensor:
     return _views.view(found, tuple(shape))
 
 
-@there(padding._pixel_shuffle)
+@there(padding.pixel_shuffle)
 def _pixel_shuffle(x: Tensor, r: int) -> Tensor:
+    if x.ndim < 3 or r <= 0 or x.shape[-3] % (r * r):
+        return NotImplemented
     *lead, c, h, w = x.shape
     sizes = (prod(lead), c // (r * r), r, r, h, w)
     return _permuted(x, sizes, (0, 1, 4, 2, 5, 3), (*lead, c // (r * r), h * r, w * r))
 
 
-@there(padding._pixel_unshuffle)
+@there(padding.pixel_unshuffle)
 def _pixel_unshuffle(x: Tensor, r: int) -> Tensor:
+    if x.ndim < 3 or r <= 0 or x.shape[-2] % r or x.shape[-1] % r:
+        return NotImplemented
     *lead, c, h, w = x.shape
     sizes = (prod(lead), c, h // r, r, w // r, r)
     return _permuted(x, sizes, (0, 1, 3, 5, 2, 4), (*lead, c * r * r, h // r, w // r))
 
 
-@there(padding._channel_shuffle)
+@there(padding.channel_shuffle)
 def _channel_shuffle(x: Tensor, groups: int) -> Tensor:
+    if x.ndim < 3 or groups <= 0 or x.shape[1] % groups:
+        return NotImplemented
     n, c = x.shape[:2]
-    sizes = (n, groups, c // max(groups, 1), *x.shape[2:])
+    sizes = (n, groups, c // groups, *x.shape[2:])
     return _permuted(x, sizes, (0, 2, 1, *range(3, len(sizes))), x.shape)
 
 
