@@ -142,4 +142,4 @@ def test_no_mode_stays_on(name):
             if not interrupted(run, ready, at):
                 break
             assert modes() == expected, f"after an interrupt at instruction {at}"
-            step = 1 if at < 300 else 7
+            step = 1 if at < 500 else 7

@@ -113,8 +113,7 @@ class DualLevel(Level):
             t._set_flag(_REQUIRES_GRAD, True)
         return t
 
-    def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
+    def ended(self) -> None:
         for one in self.taken:
             t = one()
             w = None if t is None else t._attached

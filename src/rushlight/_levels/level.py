@@ -104,6 +104,10 @@ class Level:
             state.stack.remove(self)
         if self.before is not None:
             _core.reset_transforms(*self.before)
+        self.ended()
+
+    def ended(self) -> None:
+        """What is left to do when the level is over."""
 
     __enter__ = _core.beginning(__enter__, __exit__)
     __exit__ = _core.ending(__exit__)

@@ -5,6 +5,9 @@
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
+uint32_t whole(float);
+uint64_t whole(double);
+
 template <class R>
 R size_of(R x) {
   return x < 0 ? -x : x;
@@ -18,9 +21,13 @@ template <class R>
 Complex<R> sub(Complex<R> a, Complex<R> b) {
   return {a.re - b.re, a.im - b.im};
 }
+// The difference as a sum: a compiler that finds a difference beside a sum makes fused operations of them, and z times its
+// conjugate would not be real.
 template <class R>
 Complex<R> mul(Complex<R> a, Complex<R> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  using U = decltype(whole(R()));
+  const R minus = __builtin_bit_cast(R, __builtin_bit_cast(U, a.im) ^ (U{1} << (8 * sizeof(U) - 1)));
+  return {a.re * b.re + minus * b.im, a.re * b.im + a.im * b.re};
 }
 template <class R>
 Complex<R> negative(Complex<R> a) {
