@@ -53,7 +53,8 @@ def test_every_statement_is_found() -> None:
         text = (SOURCE / file).read_text(encoding="utf-8").splitlines()[int(line) - 1 :]
         if not any(
             re.search(
-                r"\b(def|general|linear|bilinear|pointwise|constant|composite|linear_kind)\b", t
+                r"\b(def|general|linear|bilinear|pointwise|constant|composite|composed|linear_kind)\b",
+                t,
             )
             for t in text[:3]
         ):

@@ -8,10 +8,8 @@ namespace {
 uint32_t whole(float);
 uint64_t whole(double);
 
-template <class R>
-R size_of(R x) {
-  return x < 0 ? -x : x;
-}
+float size_of(float x) { return __builtin_fabsf(x); }
+double size_of(double x) { return __builtin_fabs(x); }
 
 template <class R>
 Complex<R> add(Complex<R> a, Complex<R> b) {
@@ -36,13 +34,12 @@ Complex<R> negative(Complex<R> a) {
 // After Smith, "Algorithm 116: Complex division" (1962), without branches.
 template <class R>
 Complex<R> over(Complex<R> a, Complex<R> b) {
-  const bool wide = size_of(b.re) >= size_of(b.im);
-  const R most = wide ? b.re : b.im, least = wide ? b.im : b.re;
-  const bool zero = most == 0;
-  const R ratio = zero ? R(0) : least / most, below = zero ? size_of(most) : most + least * ratio;
+  const bool wide = size_of(b.re) >= size_of(b.im), zero = (b.re == 0) & (b.im == 0);
+  const R most = wide ? b.re : b.im, least = wide ? b.im : b.re, ratio = least / most;
+  const R scale = R(1) / (most + least * ratio), by = R(1) / size_of(b.re);  // of 0: infinity
   const R x = wide ? a.re : a.im, y = wide ? a.im : a.re;  // over b.re: a; over b.im: a with its parts changed
-  const R im = (y - x * ratio) / below;
-  return {(x + y * ratio) / below, wide ? im : -im};
+  const R re = (x + y * ratio) * scale, im = (y - x * ratio) * scale;
+  return {zero ? a.re * by : re, zero ? a.im * by : (wide ? im : -im)};
 }
 template <class R>
 Complex<R> one_over(Complex<R> a) {
