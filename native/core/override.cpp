@@ -245,7 +245,7 @@ class Takers {
     for (Py_ssize_t i = 0; i < n; ++i) deep ? look_in(args[i]) : look_at(args[i]);
   }
 
-  // What is known to answer (borrowed); nullptr where somebody is to be asked.
+  // The known answerer (borrowed); nullptr where somebody is to be asked.
   PyObject* known(PyObject* func, PyObject* args) const {
     if (mode_ || pytorchs_ || takers_.size() != 1 || Py_TYPE(takers_[0].get()) != known_type) return nullptr;
     const Py_ssize_t n = PyTuple_GET_SIZE(args);

@@ -1,5 +1,5 @@
-// A plain function of the table that looks at the sizes, types and values it is given and ends in one call of an op. That call is
-// remembered, and made at once where a program's arguments are alike: the function is not asked again.
+// A plain function of the table checks the sizes, types and values of its arguments and ends in one
+// call of an op. That call is remembered: with arguments alike, it is made at once.
 #pragma once
 #include <memory>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace rushlight {
 
-// All that may decide it: of a tensor its type and sizes, and whether a gradient is wanted, of other arguments their values. Empty
-// where an argument is none of those that can be told so, as a tensor that is not a plain one of the CPU.
+// All that the call may depend on: type and sizes of a tensor and whether a gradient is wanted,
+// values of other arguments. Empty where there is more to know, as of a tensor that is no plain one.
 struct CallKey {
   static constexpr size_t kMost = 64;
   uint64_t words[kMost];
@@ -56,7 +56,7 @@ class Remembering {
   Ref op_, values_, result_;
 };
 
-// remember(op, *args): the call, which the function that ends in it stands for.
+// remember(op, *args): calls the op, as the last thing that a function does.
 PyObject* remember(PyObject*, PyObject* const* args, Py_ssize_t n);
 
 }  // namespace rushlight

@@ -46,8 +46,8 @@ PyObject* wrapper(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return as_object(t);
 }
 
-// stand_for(cls, element, shape, flag, object): an instance of a Tensor subclass of that shape, each place of which is the one element
-// of `element`, with `object` attached.
+// stand_for(cls, element, shape, flag, object): an instance of a Tensor subclass of that shape, whose
+// places are all the one element of `element`; `object` is attached.
 PyObject* stand_for(PyObject*, PyObject* args) {
   PyObject *cls, *element, *shape, *object;
   unsigned flag;

@@ -107,7 +107,7 @@ class Level:
         self.ended()
 
     def ended(self) -> None:
-        """What is left to do when the level is over."""
+        """Called when the level is over."""
 
     __enter__ = _core.beginning(__enter__, __exit__)
     __exit__ = _core.ending(__exit__)

@@ -171,7 +171,7 @@ enum class Source : uint8_t {
 
 // The registers of one thread. Rows at least kRowBlocks long are never joined: then a block is part of one row.
 struct Frame {
-  uint32_t singles;  // registers that hold one element, for steps that take one
+  uint32_t singles;  // registers of one element, for steps that take single elements
   Source sources[kMaxRegisters];
   void* registers[kMaxRegisters];
   ptrdiff_t block;   // elements a register holds
@@ -202,7 +202,7 @@ int singles_of(const Instr& step, int arity, uint32_t singles) {
   return static_cast<int>((a | b << 1 | c << 2) & ((1u << arity) - 1));
 }
 
-// Those of the registers in `singles` that no step reads but ones that take single elements in their places.
+// Less the registers in `singles` that some step reads whole.
 uint32_t readable_singles(const Plan& plan, uint32_t singles) {
   const ProgramView& program = *plan.program;
   for (int i = 0; i < program.n_instrs; ++i) {

@@ -347,7 +347,7 @@ RUSHLIGHT_INLINE void sum_windows(const T* row, const Cuts& w, const Block& b, T
       sums[o - b.first] = sum;
     }
   };
-  const auto several = [&]() {  // sums beside one another, which do not wait for one another
+  const auto several = [&]() {  // several sums, none of which waits for another
     for (; o + 4 <= smaller(b.last, w.even_to); o += 4) {
       const T* const from = row + w.from[o] - b.from;
       T sums4[4] = {};

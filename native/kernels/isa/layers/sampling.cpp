@@ -83,7 +83,7 @@ struct Along {
   }
 };
 
-// What the places read along one dimension: `at` is -1 outside. `slope` is the weight's derivative by the number of the place.
+// Reads of the places along one dimension: `at` is -1 outside. `slope` is the weight's derivative by the number of the place.
 template <class T>
 struct Reads {
   int count;
