@@ -71,11 +71,11 @@ FUNCTION T floor_quotient(T a, T b) { return b == 0 ? a / b : floor_from(a, b, f
 FUNCTION T between(T a, T b, T weight) { return fabs(weight) < (T)0.5 ? a + weight * (b - a) : b - (b - a) * (1 - weight); }
 
 FUNCTION T log_add_exp(T a, T b) {
-  const T r = (a > b ? a : b) + log1p(exp(-fabs(a - b)));
+  const T r = (a > b ? a : b) + log1p_unit(exp_down(-fabs(a - b)));
   return (a == b) & is_infinite(a) ? a : r;
 }
 FUNCTION T log_add_exp2(T a, T b) {
-  const T r = (a > b ? a : b) + log1p(exp2(-fabs(a - b))) * (T)1.4426950408889634;
+  const T r = (a > b ? a : b) + log1p_unit(exp_down(-fabs(a - b) * (T)0.6931471805599453)) * (T)1.4426950408889634;
   return (a == b) & is_infinite(a) ? a : r;
 }
 FUNCTION T times_log(T a, T b) {
