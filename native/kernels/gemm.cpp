@@ -114,7 +114,7 @@ void scale_all(T* c, ptrdiff_t n, double factor) {
 }
 
 void scale_all(DType dtype, void* c, ptrdiff_t n, double factor) {
-  if (dtype == DType::C64 || dtype == DType::C128) n *= 2;
+  if (is_pair(dtype)) n *= 2;
   dtype == DType::F32 || dtype == DType::C64 ? scale_all(static_cast<float*>(c), n, factor)
                                              : scale_all(static_cast<double*>(c), n, factor);
 }
@@ -247,8 +247,8 @@ void by_library(const Product& p, double alpha, double beta, bool split) {
 }  // namespace
 
 bool has_products(DType dtype) {
-  return dtype == DType::F32 || dtype == DType::F64 || is_half(dtype) || dtype == DType::C64 || dtype == DType::C128 ||
-         dtype == DType::I32 || dtype == DType::I64;
+  return dtype == DType::F32 || dtype == DType::F64 || is_half(dtype) || is_pair(dtype) || dtype == DType::I32 ||
+         dtype == DType::I64;
 }
 
 void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,

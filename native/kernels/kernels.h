@@ -7,6 +7,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace rushlight {
@@ -43,7 +44,15 @@ inline bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
 // Halves are computed in float, and the result is rounded once.
 inline DType computed_in(DType t) { return is_half(t) ? DType::F32 : t; }
 inline bool is_float8(DType t) { return t >= DType::F8E4M3FN && t <= DType::F8E8M0FNU; }
+// The complex types that kernels compute with.
+inline bool is_pair(DType t) { return t == DType::C64 || t == DType::C128; }
+// The type of its two parts; a real type itself.
+inline DType part_of(DType t) { return t == DType::C64 ? DType::F32 : (t == DType::C128 ? DType::F64 : t); }
 inline bool stored_only(DType t) { return t >= DType::F8E4M3FN && t < DType::Count; }
+
+// The bits of a float or a double.
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
 // One step of a pointwise program: registers[dst] = op(registers[a], registers[b], registers[c]).
 // Unary ops read a; binary a, b; ternary (where: a ? b : c; clamp: a, lo b, hi c) all three.

@@ -18,7 +18,7 @@ namespace {
 constexpr double kParallelWork = 1 << 18;  // operations that are worth a thread
 constexpr double kReleaseWork = 1 << 16;  // and from which other Python threads may run
 
-bool is_matrix_type(DType t) { return t == DType::F32 || t == DType::F64 || t == DType::C64 || t == DType::C128; }
+bool is_matrix_type(DType t) { return t == DType::F32 || t == DType::F64 || is_pair(t); }
 DType real_of(DType t) { return t == DType::C64 ? DType::F32 : t == DType::C128 ? DType::F64 : t; }
 DType complex_of(DType t) { return t == DType::F32 ? DType::C64 : t == DType::F64 ? DType::C128 : t; }
 

@@ -395,7 +395,7 @@ Ref kron(const TensorInfo& a, const TensorInfo& b) {
   const TensorInfo left = info_of(x), right = info_of(y);
   const ptrdiff_t item = item_size(a.dtype);
   const Py_ssize_t p = left.shape[last], q = right.shape[last];
-  const bool complex = a.dtype == DType::C64 || a.dtype == DType::C128;
+  const bool complex = is_pair(a.dtype);
   const auto row_of = a.dtype == DType::F32 || a.dtype == DType::C64    ? row_times_row<float>
                       : a.dtype == DType::F64 || a.dtype == DType::C128 ? row_times_row<double>
                       : a.dtype == DType::I32                           ? row_times_row<uint32_t>

@@ -320,8 +320,6 @@ Ref as_given(Ref result, const TensorInfo& a) {
   return rounds ? rounded(std::move(result), a.dtype) : std::move(result);
 }
 
-bool is_complex_number(DType t) { return t == DType::C64 || t == DType::C128; }
-
 // The sum of complex numbers, as sums of their parts, over `count`.
 Ref sum_of_parts(const TensorInfo& a, uint64_t mask, bool keepdim, double count = 1) {
   if (is_meta(a) || a.ndim >= kMaxDims) return {};
@@ -339,7 +337,7 @@ Ref sum_of_parts(const TensorInfo& a, uint64_t mask, bool keepdim, double count 
 
 // The sum in the type of the argument, of integers in int64.
 Ref sum_of(const TensorInfo& a, uint64_t mask, bool keepdim) {
-  return is_complex_number(a.dtype) ? sum_of_parts(a, mask, keepdim) : as_given(reduce(Reduce::Sum, a, mask, keepdim), a);
+  return is_pair(a.dtype) ? sum_of_parts(a, mask, keepdim) : as_given(reduce(Reduce::Sum, a, mask, keepdim), a);
 }
 
 template <Reduce op>
@@ -367,10 +365,10 @@ struct HalvesToo<F> {
 };
 
 Ref mean(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
-  if (!a.is_float_or_half() && !is_complex_number(a.dtype)) return {};
+  if (!a.is_float_or_half() && !is_pair(a.dtype)) return {};
   const uint64_t mask = dims.mask ? dims.mask : all_dims(a.ndim);
   const double count = static_cast<double>(reduced_count(a, mask));
-  if (is_complex_number(a.dtype)) return sum_of_parts(a, mask, keepdim, count);
+  if (is_pair(a.dtype)) return sum_of_parts(a, mask, keepdim, count);
   Ref result = reduce(Reduce::Sum, a, mask, keepdim);
   each_value(result, [count](auto x) { return x / static_cast<decltype(x)>(count); });
   return as_given(std::move(result), a);
@@ -673,7 +671,7 @@ Ref sum_to(const TensorInfo& a, const Shape& to) {
   }
   if (!fits) return fail(PyExc_RuntimeError, "sum_to: the shape does not broadcast to the shape of the array");
   if (!mask) return Ref::borrow(as_object(a.tensor));
-  if (!a.is_float_or_half() && !is_complex_number(a.dtype)) return {};  // sums of integers have another type
+  if (!a.is_float_or_half() && !is_pair(a.dtype)) return {};  // sums of integers have another type
   const bool only_lead = lead >= 64 || !(mask >> lead);
   Ref sum = sum_of(a, mask, !only_lead);
   if (!sum || lead == 0 || only_lead) return sum;

@@ -35,7 +35,7 @@ struct Middle {
 // Sums of complex numbers are those of their parts.
 template <bool kProduct, bool kReverse>
 Ref cumulative(const TensorInfo& a, Dim dim, OnlyNone /* dtype */) {
-  const bool complex = a.dtype == DType::C64 || a.dtype == DType::C128;
+  const bool complex = is_pair(a.dtype);
   if (!a.is_float_or_half() && !is_whole(a.dtype) && !complex) return {};
   const DType type = is_whole(a.dtype) ? DType::I64 : computed_in(a.dtype);
   const Ref in = contiguous_as(a.tensor, type);
@@ -146,14 +146,13 @@ Ref cumprod_gradient(const TensorInfo& g, const TensorInfo& x, Dim dim) {
 }
 
 Ref logcumsumexp_of(const TensorInfo& a, Dim dim) {
-  const bool complex = a.dtype == DType::C64 || a.dtype == DType::C128;
+  const bool complex = is_pair(a.dtype);
   if (!complex && !a.is_float_or_half()) return {};
   return over_lines<1>({a}, dim, [complex](DType type, ptrdiff_t rows, ptrdiff_t n, const char* const* from, char* to) {
-    const DType part = type == DType::C64 ? DType::F32 : (type == DType::C128 ? DType::F64 : type);
     const auto run = [&]<class T>(T* out, const T* x) {
       complex ? complex_logcumsumexp(x, rows, n, out) : logcumsumexp(x, rows, n, out);
     };
-    by_type(part, run, to, from[0]);
+    by_type(part_of(type), run, to, from[0]);
   });
 }
 

@@ -11,8 +11,6 @@ namespace {
 
 constexpr Py_ssize_t kGrain = 1 << 14;  // elements that are worth a thread
 
-bool is_complex_type(DType dtype) { return dtype == DType::C64 || dtype == DType::C128 || dtype == DType::C32; }
-
 // ---------------------------------------------------------------- distinct elements
 
 // The layout with one of the dimensions put in another place.
@@ -234,7 +232,7 @@ Ref histc(const TensorInfo& a, Py_ssize_t bins, double low, double high) {
 Ref count_numbers(const TensorInfo& a, const TensorOrNone& weights, Py_ssize_t least) {
   const bool whole = a.dtype != DType::Bool && (a.dtype <= DType::I64 || (a.dtype >= DType::U16 && a.dtype <= DType::U64));
   if (!whole || a.ndim != 1 || least < 0 || is_meta(a)) return {};
-  if (weights.tensor && (weights.ndim != 1 || weights.shape[0] != a.shape[0] || is_complex_type(weights.dtype))) return {};
+  if (weights.tensor && (weights.ndim != 1 || weights.shape[0] != a.shape[0] || is_complex(weights.dtype))) return {};
   const Ref held = contiguous_as(a.tensor, DType::I64);
   const Ref by = weights.tensor ? contiguous_as(weights.tensor, DType::F64) : Ref();
   const Py_ssize_t n = a.size();

@@ -126,12 +126,11 @@ Pair chosen(const TensorInfo& given, int dim, Choice choice, Py_ssize_t k, Py_ss
 Failed not_implemented(const char* kernel, DType dtype) {
   return fail(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", kernel, scalar_name(dtype));
 }
-bool is_complex_type(DType dtype) { return dtype == DType::C64 || dtype == DType::C128 || dtype == DType::C32; }
 
 // ---------------------------------------------------------------- sorting and selecting
 
 Pair sort(const TensorInfo& a, Dim dim, bool descending, Any /* stable: it always is */) {
-  if (is_complex_type(a.dtype)) return fail(PyExc_RuntimeError, " Sort does not support complex dtypes on CPU");
+  if (is_complex(a.dtype)) return fail(PyExc_RuntimeError, " Sort does not support complex dtypes on CPU");
   const Py_ssize_t n = length_of(a, dim);
   return chosen(a, dim, Choice::First, n, n, descending, true, true);
 }
@@ -148,7 +147,7 @@ struct Count {
 
 Pair topk(const TensorInfo& a, Count given, Dim dim, bool largest, bool /* sorted: they always are */) {
   if (a.dtype == DType::Bool) return fail(PyExc_RuntimeError, "topk does not support bool dtypes on CPU");
-  if (is_complex_type(a.dtype)) return fail(PyExc_RuntimeError, " topk does not support complex dtypes on CPU");
+  if (is_complex(a.dtype)) return fail(PyExc_RuntimeError, " topk does not support complex dtypes on CPU");
   const Py_ssize_t n = length_of(a, dim);
   Py_ssize_t k = given.n;
   if (k < 0 || k > n)
@@ -158,7 +157,7 @@ Pair topk(const TensorInfo& a, Count given, Dim dim, bool largest, bool /* sorte
 }
 
 Pair kthvalue(const TensorInfo& a, Py_ssize_t k, Dim dim, bool keepdim) {
-  if (a.dtype == DType::Bool || is_complex_type(a.dtype)) return not_implemented("kthvalue_cpu", a.dtype);
+  if (a.dtype == DType::Bool || is_complex(a.dtype)) return not_implemented("kthvalue_cpu", a.dtype);
   const Py_ssize_t n = length_of(a, dim);
   if (n == 0) return no_zero_size("kthvalue", dim);
   if (k < 1 || k > n) return fail(PyExc_RuntimeError, "kthvalue(): selected number k out of range for dimension %d", dim.at);
@@ -166,14 +165,14 @@ Pair kthvalue(const TensorInfo& a, Py_ssize_t k, Dim dim, bool keepdim) {
 }
 
 Pair mode(const TensorInfo& a, Dim dim, bool keepdim) {
-  if (is_complex_type(a.dtype)) return not_implemented("mode_cpu", a.dtype);
+  if (is_complex(a.dtype)) return not_implemented("mode_cpu", a.dtype);
   if (length_of(a, dim) == 0) return no_zero_size("mode", dim);
   return chosen(a, dim, Choice::Mode, 0, 1, false, keepdim, false);
 }
 
 template <bool kSkipNan>
 Pair median(const TensorInfo& a, Dim dim, bool keepdim) {
-  if (a.dtype == DType::Bool || is_complex_type(a.dtype)) return not_implemented("median_out", a.dtype);
+  if (a.dtype == DType::Bool || is_complex(a.dtype)) return not_implemented("median_out", a.dtype);
   if (length_of(a, dim) == 0) return no_zero_size(kSkipNan ? "nanmedian" : "median", dim);
   return chosen(a, dim, kSkipNan ? Choice::NanMedian : Choice::Median, 0, 1, false, keepdim, false);
 }
@@ -181,7 +180,7 @@ Pair median(const TensorInfo& a, Dim dim, bool keepdim) {
 // NotImplemented where there are no elements.
 template <bool kSkipNan>
 Ref median_of_all(const TensorInfo& a) {
-  if (a.dtype == DType::Bool || is_complex_type(a.dtype)) return not_implemented("median_cpu", a.dtype);
+  if (a.dtype == DType::Bool || is_complex(a.dtype)) return not_implemented("median_cpu", a.dtype);
   if (!a.size()) return {};
   const Ref row = contiguous(a.tensor);
   const Py_ssize_t n = a.size();

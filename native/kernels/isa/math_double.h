@@ -392,15 +392,6 @@ inline double cosh_core(double x) {
   const Exponentials e = split_exponentials(fabs(x));
   return 0.5 * madd(e.up + e.down, e.even, (e.up - e.down) * e.odd);
 }
-inline double asinh_core(double x) {
-  const double a = fabs(x);
-  const double big = a > 1e100 ? 1e100 : a;  // inf: through log1p alone
-  return copysign(a > 1e100 ? a : log1p(big + big * big / (1.0 + sqrt(big * big + 1.0))), x);
-}
-inline double acosh_core(double x) {
-  const double t = x - 1.0;
-  return log1p(t + sqrt(t) * sqrt(t + 2.0));
-}
 // Half the logarithm of (1 + a) / (1 - a), with 1 - a = 2^e m, by s = (1 + a - m) / (1 + a + m), which is a where e is 0.
 inline double atanh_core(double x) {
   constexpr double c[] = {0.3333333333032977,  0.20000002285770552, 0.14285433787620264,

@@ -278,8 +278,8 @@ inline float log2(float x) { return static_cast<float>(log2_wide(x)); }
 inline float log10(float x) { return static_cast<float>(log2_wide(x) * 0.3010299956639812); }
 inline float sinh(float x) { return static_cast<float>(sinh_core(x)); }
 inline float cosh(float x) { return static_cast<float>(cosh_core(x)); }
-inline float asinh(float x) { return static_cast<float>(asinh_core(x)); }
-inline float acosh(float x) { return static_cast<float>(acosh_core(x)); }
+inline float asinh(float x) { return static_cast<float>(asinh(static_cast<double>(x))); }
+inline float acosh(float x) { return static_cast<float>(acosh(static_cast<double>(x))); }
 inline float atanh(float x) { return static_cast<float>(atanh_core(x)); }
 inline float asin(float x) { return static_cast<float>(asin_core(x)); }
 inline float acos(float x) { return static_cast<float>(acos_core(x)); }

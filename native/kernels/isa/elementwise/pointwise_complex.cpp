@@ -5,9 +5,6 @@
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
-uint32_t whole(float);
-uint64_t whole(double);
-
 float size_of(float x) { return __builtin_fabsf(x); }
 double size_of(double x) { return __builtin_fabs(x); }
 
@@ -23,8 +20,8 @@ Complex<R> sub(Complex<R> a, Complex<R> b) {
 // conjugate would not be real.
 template <class R>
 Complex<R> mul(Complex<R> a, Complex<R> b) {
-  using U = decltype(whole(R()));
-  const R minus = __builtin_bit_cast(R, __builtin_bit_cast(U, a.im) ^ (U{1} << (8 * sizeof(U) - 1)));
+  constexpr BitsOf<R> sign = BitsOf<R>{1} << (8 * sizeof(R) - 1);
+  const R minus = __builtin_bit_cast(R, __builtin_bit_cast(BitsOf<R>, a.im) ^ sign);
   return {a.re * b.re + minus * b.im, a.re * b.im + a.im * b.re};
 }
 template <class R>

@@ -55,27 +55,14 @@ RUSHLIGHT_INLINE void copy_segments(const T* plane, const Segment* segments, int
   }
 }
 
-template <class T>
-struct WordOf;
-template <>
-struct WordOf<float> {
-  using Word = uint32_t;
-};
-template <>
-struct WordOf<double> {
-  using Word = uint64_t;
-};
-
 // x where the mask has all bits set, 0 where it has none: what is not a number there counts for nothing.
 template <class T>
 RUSHLIGHT_INLINE Vec<T> masked(Vec<T> x, const T* mask) {
 #ifdef RUSHLIGHT_VECTOR_EXTENSION
-  using Word = typename WordOf<T>::Word;
-  typedef Word Words __attribute__((vector_size(kVecBytes)));
+  typedef BitsOf<T> Words __attribute__((vector_size(kVecBytes)));
   return {(typename Vec<T>::Raw)((Words)x.v & (Words)Vec<T>::load(mask).v)};
 #else
-  using Word = typename WordOf<T>::Word;
-  Word a[Vec<T>::N], b[Vec<T>::N];
+  BitsOf<T> a[Vec<T>::N], b[Vec<T>::N];
   std::memcpy(a, &x, sizeof a);
   std::memcpy(b, mask, sizeof b);
   for (int i = 0; i < Vec<T>::N; i++) a[i] &= b[i];

@@ -79,8 +79,8 @@ void lay_planes_of(const T* image, ptrdiff_t image_pitch, const Axis* axes, ptrd
   const Inside in_d(d), in_h(h), in_w(w);
   const ptrdiff_t slice = h.plane * w.plane;
   const bool narrow = w.step == 1 && w.plane <= Vec<T>::N;
-  typename WordOf<T>::Word words[Vec<T>::N];
-  for (ptrdiff_t i = 0; i < Vec<T>::N; i++) words[i] = i >= in_w.from && i < in_w.to ? ~typename WordOf<T>::Word{0} : 0;
+  BitsOf<T> words[Vec<T>::N];
+  for (ptrdiff_t i = 0; i < Vec<T>::N; i++) words[i] = i >= in_w.from && i < in_w.to ? ~BitsOf<T>{0} : 0;
   T mask[Vec<T>::N];
   std::memcpy(mask, words, sizeof mask);
   const T* begin = image;

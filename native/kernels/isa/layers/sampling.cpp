@@ -18,25 +18,13 @@ RUSHLIGHT_INLINE double size_of(double x) { return __builtin_fabs(x); }
 
 // All bits of an element of a place inside the image, none outside.
 template <class T>
-struct MaskOf;
-template <>
-struct MaskOf<float> {
-  using Type = uint32_t;
-};
-template <>
-struct MaskOf<double> {
-  using Type = uint64_t;
-};
-template <class T>
-using Mask = typename MaskOf<T>::Type;
-template <class T>
-RUSHLIGHT_INLINE T masked(T x, Mask<T> inside) {
-  return __builtin_bit_cast(T, __builtin_bit_cast(Mask<T>, x) & inside);
+RUSHLIGHT_INLINE T masked(T x, BitsOf<T> inside) {
+  return __builtin_bit_cast(T, __builtin_bit_cast(BitsOf<T>, x) & inside);
 }
 
 // A register of elements of those places that are inside, and zeros.
 template <class T>
-RUSHLIGHT_INLINE Vec<T> picked(const T* from, const int32_t* at, const Mask<T>* inside) {
+RUSHLIGHT_INLINE Vec<T> picked(const T* from, const int32_t* at, const BitsOf<T>* inside) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
     const __m512i bits = _mm512_loadu_si512(inside), places = _mm512_loadu_si512(at);
@@ -144,7 +132,7 @@ struct Corners {
   int many;
   ptrdiff_t n, origin, to[kPlaces];  // to: the first channel of the place itself
   int32_t at[kCorners][kPlaces];
-  Mask<T> inside[kCorners][kPlaces];
+  BitsOf<T> inside[kCorners][kPlaces];
   T weight[kCorners][kPlaces], by[3][kCorners][kPlaces];
   Reads<T> along[3];
 
@@ -177,7 +165,7 @@ struct Corners {
     const auto width = static_cast<int32_t>(s.sizes[1]), depth = static_cast<int32_t>(s.sizes[2]);
     const auto step = static_cast<int32_t>(s.in.place);
     int32_t* const where = at[many];
-    Mask<T>* const in = inside[many];
+    BitsOf<T>* const in = inside[many];
     T *const whole = weight[many], *const by0 = by[0][many], *const by1 = by[1][many], *const by2 = by[2][many];
     many++;
     for (ptrdiff_t p = n; p % 16; p++) where[p] = 0, in[p] = 0, whole[p] = 0;
@@ -186,7 +174,7 @@ struct Corners {
       for (ptrdiff_t p = 0; p < n; p++) {
         const int32_t out = (ys[p] | xs[p]) >> 31;
         where[p] = base[p] + ((ys[p] * width + xs[p]) & ~out) * step;
-        in[p] = static_cast<Mask<T>>(static_cast<ptrdiff_t>(~out));
+        in[p] = static_cast<BitsOf<T>>(static_cast<ptrdiff_t>(~out));
         whole[p] = a[p] * b[p];
       }
       RUSHLIGHT_INDEPENDENT
@@ -199,7 +187,7 @@ struct Corners {
     for (ptrdiff_t p = 0; p < n; p++) {
       const int32_t out = (ys[p] | xs[p] | zs[p]) >> 31;
       where[p] = base[p] + (((ys[p] * width + xs[p]) * depth + zs[p]) & ~out) * step;
-      in[p] = static_cast<Mask<T>>(static_cast<ptrdiff_t>(~out));
+      in[p] = static_cast<BitsOf<T>>(static_cast<ptrdiff_t>(~out));
       whole[p] = a[p] * b[p] * c[p];
     }
     RUSHLIGHT_INDEPENDENT

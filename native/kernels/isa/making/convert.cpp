@@ -228,8 +228,7 @@ int compute_index(DType compute) {
     default: return 2;
   }
 }
-bool is_complex(DType t) { return t == DType::C64 || t == DType::C128; }
-bool supported(DType t, DType compute) { return t < DType::C32 && (!is_complex(t) || is_complex(compute)); }
+bool supported(DType t, DType compute) { return t < DType::C32 && (!is_pair(t) || is_pair(compute)); }
 
 template <class From>
 StoreFn store_complex(DType to) {
