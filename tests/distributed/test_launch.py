@@ -6,6 +6,8 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
+import textwrap
 
 import pytest
 from _jobs import environment, run
@@ -57,23 +59,54 @@ def test_variables_have_the_names_that_pytorchs_torchrun_sets(tmp_path):
     assert different == {"TORCHELASTIC_USE_AGENT_STORE"}  # there is no store in the supervisor
 
 
-def test_what_mpirun_says_and_does_not_mean_is_not_shown(tmp_path, monkeypatch, capfd):
+@pytest.fixture
+def supervised(tmp_path, monkeypatch):
+    """Two processes, supervised here, with a script in mpirun's place that ends in mpirun."""
+
+    def supervise(script):
+        last = f'exec {shlex.quote(_mpirun.mpirun())} "$@"'
+        (tmp_path / "mpirun").write_text(f"#!/bin/sh\n{textwrap.dedent(script)}\n{last}\n")
+        (tmp_path / "mpirun").chmod(0o755)
+        (tmp_path / "train.py").write_text("print('here')")
+        monkeypatch.setattr(_mpirun, "mpirun", lambda: str(tmp_path / "mpirun"))
+        for name in os.environ.keys() - environment().keys():
+            monkeypatch.delenv(name)
+        given = ["--nproc-per-node=2", str(tmp_path / "train.py")]
+        return _launch.supervise(torchrun.job(torchrun.parse_args(given))).code
+
+    return supervise
+
+
+def test_what_mpirun_says_and_does_not_mean_is_not_shown(supervised, capfd):
     """It warns of a process that has set its own group already: a machine's load decides that."""
-    script = f"""#!/bin/sh
+    script = """
         echo '[here:1] plm:ssh: Warning: setpgid(7,7) failed in parent with errno=No(13)' >&2
         echo >&2
         echo 'something else' >&2
-        exec {shlex.quote(_mpirun.mpirun())} "$@"
     """
-    (tmp_path / "mpirun").write_text(script)
-    (tmp_path / "mpirun").chmod(0o755)
-    (tmp_path / "train.py").write_text("print('here')")
-    monkeypatch.setattr(_mpirun, "mpirun", lambda: str(tmp_path / "mpirun"))
-    for name in os.environ.keys() - environment().keys():
-        monkeypatch.delenv(name)
-    given = ["--nproc-per-node=2", str(tmp_path / "train.py")]
-    assert _launch.supervise(torchrun.job(torchrun.parse_args(given))).code == 0
+    assert supervised(script) == 0
     assert capfd.readouterr() == ("here\nhere\n", "something else\n")
+
+
+def test_mpirun_that_does_not_start_is_started_again(supervised, tmp_path, capfd):
+    tried = shlex.quote(str(tmp_path / "tried"))
+    assert supervised(f"mkdir {tried} 2>&- && {{ echo 'no listener' >&2; exit 213; }}") == 0
+    assert capfd.readouterr() == ("here\nhere\n", "")
+
+
+def test_mpirun_that_never_starts_is_told(supervised, capfd):
+    assert supervised("echo 'no listener' >&2; exit 213") == 213
+    out, err = capfd.readouterr()
+    assert not out
+    assert err.startswith("no listener\nmpirun (pid: ")
+
+
+def test_what_a_killed_mpirun_leaves_goes_with_the_job(supervised, tmp_path, monkeypatch):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    assert supervised('mkdir "$PRTE_MCA_prte_tmpdir_base/ompi.1" || exit 9') == 0
+    assert list(folder.iterdir()) == []
 
 
 def test_torchruns_options_in_both_spellings_and_its_notice(tmp_path):

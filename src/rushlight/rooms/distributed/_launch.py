@@ -255,18 +255,28 @@ class _Attempt:
             name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)
         }
         environment |= _mpirun.settings(one_machine=True)
-        with subprocess.Popen(
-            self.command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as self.mpirun:
-            assert self.mpirun.stdout is not None and self.mpirun.stderr is not None
-            out, err = Kept(self.mpirun.stdout), Kept(self.mpirun.stderr)
-            self._add(out)
-            self._add(err)
-            try:
+        # What a killed mpirun leaves goes with the job's folder.
+        environment.setdefault("PRTE_MCA_prte_tmpdir_base", self.folder)
+        try:
+            for _ in range(2):  # mpirun's listener fails to start now and then
+                out, err = self._start(environment)
                 self._watch()
-            finally:
-                self._leave_none()
+                if self.started or self.signal or not self.mpirun.returncode:
+                    break
+        finally:
+            self._leave_none()
         return self._outcome(out.text.decode(errors="replace"), err.text.decode(errors="replace"))
+
+    def _start(self, environment: dict[str, str]) -> tuple[Kept, Kept]:
+        """Start mpirun; what it is going to write."""
+        self.mpirun = subprocess.Popen(
+            self.command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert self.mpirun.stdout is not None and self.mpirun.stderr is not None
+        written = Kept(self.mpirun.stdout), Kept(self.mpirun.stderr)
+        for source in written:
+            self._add(source)
+        return written
 
     def _add(self, source: Source) -> None:
         self.selector.register(source, selectors.EVENT_READ)
