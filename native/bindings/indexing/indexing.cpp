@@ -19,8 +19,6 @@ namespace rushlight {
 
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 14;  // elements of an index that are worth a thread
-
 Failed out_of_bounds(int64_t index, int64_t dim, int64_t size) {
   return fail(PyExc_IndexError, "index %lld is out of bounds for dimension %lld with size %lld", static_cast<long long>(index),
               static_cast<long long>(dim), static_cast<long long>(size));
@@ -186,11 +184,11 @@ Ref index_get(Array& x, const Index& index, GivenDims dims, Py_ssize_t at) {
   if (device != DeviceType::Meta) {
     char* to = data_of(out);
     Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, x, out);
-    if (in.places.n_outer || in.total <= kGrain) {
+    if (in.places.n_outer || in.total <= kThreadElements) {
       take_places(x.dtype, x.data, in.places, to);
     } else {
       const Py_ssize_t each = in.places.n ? in.total / in.places.n : 1;
-      parallel(in.places.n, kGrain / (each + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+      parallel_by(in.places.n, each, [&](ptrdiff_t begin, ptrdiff_t end) {
         Places part = in.places;
         part.offsets += begin;
         part.n = end - begin;
@@ -236,13 +234,13 @@ bool land_values(const TensorInfo& x, const Indexed& in, Land how, const Ref& va
   const char* data = data_of(values);
   Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, x, values);
   const Places& all = in.places;
-  if (in.total <= kGrain || !(all.n_outer || all.n_inner)) return land_places(x.dtype, how, x.data, all, data, one);
+  if (in.total <= kThreadElements || !(all.n_outer || all.n_inner)) return land_places(x.dtype, how, x.data, all, data, one);
   // Parts in which no value lands on the places of another part.
   const bool outer = all.n_outer;
   const Py_ssize_t n = outer ? all.outer_shape[0] : all.inner_shape[0], step = outer ? all.outer_strides[0] : all.inner_strides[0];
   const Py_ssize_t inner = in.total / all.n, each = in.total / n;
   std::atomic<bool> known{true};
-  parallel(n, kGrain / (each + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel_by(n, each, [&](ptrdiff_t begin, ptrdiff_t end) {
     Places part = all;
     (outer ? part.outer_shape : part.inner_shape)[0] = end - begin;
     if (!outer) part.pitch = inner;
@@ -383,8 +381,8 @@ template <class F>
 void each_slice(const Picks& picks, const F& f) {
   Py_ssize_t slice = 1;
   for (int d = 1; d < picks.ndim; d++) slice *= picks.shape[d];
-  if (picks.shape[0] * slice <= kGrain) return f(picks, 0);
-  parallel(picks.shape[0], kGrain / (slice + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  if (picks.shape[0] * slice <= kThreadElements) return f(picks, 0);
+  parallel(picks.shape[0], kThreadElements / (slice + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     ptrdiff_t shape[kMaxDims];
     std::copy(picks.shape, picks.shape + picks.ndim, shape);
     shape[0] = end - begin;

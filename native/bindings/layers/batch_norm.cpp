@@ -14,11 +14,10 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 15;  // elements that are worth a thread
 constexpr Py_ssize_t kChannelBytes = 1 << 19;  // of a channel that stays in L2 from one pass to the next
 constexpr Py_ssize_t kPartRows = 512, kParts = 32;  // channels last: rows of a part at least, parts at most
 
-Py_ssize_t grain(Py_ssize_t elements) { return kGrain / (elements + 1) + 1; }
+Py_ssize_t grain(Py_ssize_t elements) { return kThreadElements / (elements + 1) + 1; }
 
 // (n, channels, inner), contiguous; or, where `columns`, (rows, channels).
 struct Channels {
@@ -31,7 +30,7 @@ struct Channels {
   bool whole(ptrdiff_t item) const { return rows() * item <= kChannelBytes && channels >= 4; }
   // The part-th of the rows of columns.
   Py_ssize_t parts() const {
-    return std::clamp<Py_ssize_t>(rows() * channels / kGrain, 1, std::clamp<Py_ssize_t>(rows() / kPartRows, 1, kParts));
+    return std::clamp<Py_ssize_t>(rows() * channels / kThreadElements, 1, std::clamp<Py_ssize_t>(rows() / kPartRows, 1, kParts));
   }
   Py_ssize_t first_row(Py_ssize_t part) const { return part * rows() / parts(); }
 };

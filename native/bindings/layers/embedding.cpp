@@ -15,7 +15,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 15;
 constexpr Py_ssize_t kColumns = 32;
 
 // Row numbers as contiguous int64, where they are not on meta.
@@ -66,7 +65,7 @@ Ref embedding(const TensorInfo& weight, const RowNumbers& index, Py_ssize_t /* p
   char* to = data_of(out);
   {
     Unlocked unlocked(rows * columns * item > kReleaseGilBytes, weight, index, out);
-    parallel(rows, kGrain / (columns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel_by(rows, columns, [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t i = begin; i < end; i++) {
         const Py_ssize_t k = numbers.at(i);
         if (k >= 0) std::memcpy(to + i * static_cast<ptrdiff_t>(bytes), from + k * stride, bytes);
@@ -91,7 +90,7 @@ Ref embedding_backward(const TensorInfo& g, const RowNumbers& index, Py_ssize_t 
   {
     Unlocked unlocked(rows * columns * item_size(type) > kReleaseGilBytes, gc, index, out);
     const auto add = [&]<class T>(const T* g_rows, T* sums) {
-      parallel((columns + kColumns - 1) / kColumns, kGrain / (rows * kColumns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+      parallel_by((columns + kColumns - 1) / kColumns, rows * kColumns, [&](ptrdiff_t begin, ptrdiff_t end) {
         const Py_ssize_t low = begin * kColumns, high = std::min(end * kColumns, columns);
         for (Py_ssize_t i = 0; i < rows; i++) {
           const Py_ssize_t k = numbers.at(i);
@@ -167,7 +166,7 @@ Ref embedding_bag(TensorInfo& weight, const RowNumbers& index, const RowNumbers&
   {
     Unlocked unlocked(b.total * b.columns * 4 > kReleaseGilBytes, weight, index, by, out);
     const auto run = [&]<class T>(const T* f, T* made) {
-      parallel(b.many, kGrain / (b.total / (b.many + 1) * b.columns + 1) + 1, [&](ptrdiff_t first, ptrdiff_t last) {
+      parallel_by(b.many, b.total / (b.many + 1) * b.columns, [&](ptrdiff_t first, ptrdiff_t last) {
         for (ptrdiff_t bag = first; bag < last; bag++) {
           T* const sums = made + bag * b.columns;
           const void* rows[kTogether];
@@ -235,7 +234,7 @@ Gradients embedding_bag_backward(const TensorInfo& g, const TensorInfo& weight, 
           dots[i] = sum * shares[bag];
         });
       if (!sums) return;
-      parallel((b.columns + kColumns - 1) / kColumns, kGrain / (b.total * kColumns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+      parallel_by((b.columns + kColumns - 1) / kColumns, b.total * kColumns, [&](ptrdiff_t begin, ptrdiff_t end) {
         const Py_ssize_t low = begin * kColumns, high = std::min(end * kColumns, b.columns);
         each([&](Py_ssize_t bag, Py_ssize_t i, Py_ssize_t k) {
           const T* a = grads + bag * b.columns;

@@ -7,7 +7,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 13;
 constexpr Py_ssize_t kFewChannels = 8;
 
 Steps steps_of(const Sampling& s, Py_ssize_t places) { return {s.channels * places, s.few ? 1 : s.channels, s.few ? places : 1}; }
@@ -44,7 +43,7 @@ bool read_sampling(const TensorInfo& x, const TensorInfo& grid, Py_ssize_t mode,
 // (batch, rows, columns) as (batch, columns, rows).
 void turn(DType dtype, Py_ssize_t batch, Py_ssize_t rows, Py_ssize_t columns, const char* from, char* to) {
   const Py_ssize_t bytes = rows * columns * item_size(dtype);
-  parallel(batch, kGrain / (rows * columns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel_by(batch, rows * columns, [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t i = begin; i < end; i++) dense_kernels().transpose(dtype, from + i * bytes, rows, columns, to + i * bytes);
   });
 }
@@ -65,7 +64,7 @@ Ref grid_sample(const TensorInfo& x, const TensorInfo& grid, Py_ssize_t mode, Py
   char* const to = data_of(out);
   Unlocked unlocked(as_tensor(out)->nbytes() > kReleaseGilBytes, xc, gc, out);
   if (!s.few) turn(dtype, s.batch, s.channels, s.pixels, from, turned.p);
-  parallel(s.batch * s.places, kGrain / (s.channels * 4 + 8) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel_by(s.batch * s.places, s.channels * 4 + 8, [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().grid_sample(dtype, s, places, s.few ? from : turned.p, begin, end, s.few ? to : sampled.p);
   });
   if (!s.few) turn(dtype, s.batch, s.places, s.channels, sampled.p, to);
@@ -97,7 +96,7 @@ Gradients grid_sample_backward(const TensorInfo& g, const TensorInfo& x, const T
     if (!s.few) turn(dtype, s.batch, s.channels, s.places, given, grads.p);
     if (!s.few && grid_grad) turn(dtype, s.batch, s.channels, s.pixels, from, turned.p);
     if (x_grad) std::fill_n(summed, as_tensor(to_x)->nbytes(), 0);
-    parallel(s.batch, kGrain / (s.places * (s.channels + 1) + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel_by(s.batch, s.places * (s.channels + 1), [&](ptrdiff_t begin, ptrdiff_t end) {
       dense_kernels().grid_sample_backward(dtype, s, s.few ? given : grads.p, places, s.few ? from : turned.p, begin * s.places,
                                            end * s.places, summed, grid_grad);
     });

@@ -7,8 +7,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 15;
-
 // Rows of the last `normalized` dimensions.
 struct Rows {
   Py_ssize_t rows = 1, n = 1;
@@ -46,7 +44,7 @@ void widen(TensorInfo& a, Ref& owner) {
 
 // Parts of the rows that threads take, as many for any number of threads: what is summed over rows is always rounded the same.
 Py_ssize_t parts_of(const Rows& r) {
-  return std::clamp<Py_ssize_t>(r.rows * r.n / kGrain, 1, std::clamp<Py_ssize_t>(r.rows, 1, 16));
+  return std::clamp<Py_ssize_t>(r.rows * r.n / kThreadElements, 1, std::clamp<Py_ssize_t>(r.rows, 1, 16));
 }
 
 void add(DType type, const char* from, Py_ssize_t n, char* to) {
@@ -83,7 +81,7 @@ Triple layer_norm(TensorInfo& x, Py_ssize_t normalized, TensorOrNone& weight, Te
   if (device != DeviceType::Meta) {
     Unlocked unlocked(r.rows * r.n * item > kReleaseGilBytes, in, w.owner, b.owner, y, mean, rstd);
     const bool large = r.rows * r.n * item >= kLargeResult;
-    parallel(r.rows, kGrain / (r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel_by(r.rows, r.n, [&](ptrdiff_t begin, ptrdiff_t end) {
       dense_kernels().layer_norm(x.dtype, xp + begin * r.n * item, end - begin, r.n, w.data, b.data, eps, large,
                                  yp + begin * r.n * item, mp + begin * item, sp + begin * item);
     });
@@ -135,7 +133,7 @@ Gradients layer_norm_backward(TensorInfo& g, TensorInfo& x, Py_ssize_t normalize
     const ptrdiff_t row = r.n * item;
     // The parts' sums for weight and bias, but for the first's, which are the results.
     std::vector<char> sums(static_cast<size_t>((weights || biases ? parts - 1 : 0) * 2 * row));
-    parallel(parts, kGrain * parts / (r.rows * r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel(parts, kThreadElements * parts / (r.rows * r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t part = begin; part < end; part++) {
         const ptrdiff_t first = part * r.rows / parts, rows = (part + 1) * r.rows / parts - first;
         char* own = part ? sums.data() + (part - 1) * 2 * row : nullptr;

@@ -8,8 +8,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 14;
-
 // One dimension of an image: where place p of kernel element k is read.
 struct Along {
   Py_ssize_t size, kernel, dilation, padding, stride, places;
@@ -76,7 +74,7 @@ Ref im2col(const TensorInfo& x, const Sizes& kernel, const Sizes& dilation, cons
   char* to = data_of(out);
   Unlocked unlocked(as_tensor(out)->nbytes() > kReleaseGilBytes, in, out);
   const auto run = [&]<class T>(const T* image, T* columns) {
-    parallel(planes, kGrain / (elements * places + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel_by(planes, elements * places, [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t p = begin; p < end; p++) {
         const T* a = image + p * plane;
         T* b = columns + p * elements * places;
@@ -117,7 +115,7 @@ Ref col2im(const TensorInfo& x, const Sizes& size, const Sizes& kernel, const Si
   {
     Unlocked unlocked(as_tensor(in)->nbytes() > kReleaseGilBytes, in, out);
     const auto run = [&]<class T>(const T* columns, T* image) {
-      parallel(planes, kGrain / (elements * places + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+      parallel_by(planes, elements * places, [&](ptrdiff_t begin, ptrdiff_t end) {
         for (ptrdiff_t p = begin; p < end; p++) {
           const T* a = columns + p * elements * places;
           T* b = image + p * plane;

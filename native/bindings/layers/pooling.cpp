@@ -9,7 +9,6 @@
 namespace rushlight {
 namespace {
 
-constexpr double kGrain = 1 << 14;
 constexpr PoolAxis kNoAxis = {1, 1, 1, 1, 0, 1};
 
 // The sizes of a window, or how many there are: it has `n` dimensions, one to three.
@@ -88,7 +87,7 @@ bool read_window(const Py_ssize_t* shape, int ndim, const Extent& extent, PyObje
 
 // How many volumes are worth a thread, where each has so many elements of windows: counted as a double, because windows may be far
 // larger than volumes.
-Py_ssize_t grain(double work) { return static_cast<Py_ssize_t>(kGrain / std::max(work, 1.0)) + 1; }
+Py_ssize_t grain(double work) { return static_cast<Py_ssize_t>(kThreadElements / std::max(work, 1.0)) + 1; }
 Py_ssize_t grain(const PoolWindow& w) {
   return grain(static_cast<double>(w.positions()) * static_cast<double>(w.d.kernel) * static_cast<double>(w.h.kernel) *
                static_cast<double>(w.w.kernel));

@@ -13,7 +13,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 14;
 constexpr Py_ssize_t kLongRun = 32;  // elements that are worth a call of memcpy
 constexpr Py_ssize_t kFewPlaces = 1 << 12;  // outputs of a volume whose places are written down
 
@@ -158,7 +157,7 @@ void add_row(const Tap& tap, Py_ssize_t inner, const T* g, T* sums) {
 // f(outer row, row of it) for all of them, outer rows on threads.
 template <class F>
 void each_row(const Rows& rows, const F& f) {
-  parallel(rows.outer, kGrain / (rows.each * rows.outputs() + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel_by(rows.outer, rows.each * rows.outputs(), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t o = begin; o < end; o++)
       for (Py_ssize_t r = 0; r < rows.each; r++) f(o, r);
   });
@@ -240,7 +239,7 @@ void run_pass(const Pass& pass, const T* weights, const T* x, T* out) {
   const Tap& tap = *pass.tap;
   const Py_ssize_t inner = pass.inner, n = tap.out, given = pass.given() * inner, wanted = pass.wanted() * inner;
   const auto each = [&](const auto& row) {
-    parallel(pass.outer, kGrain / (std::max(given, wanted) * tap.count + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel_by(pass.outer, std::max(given, wanted) * tap.count, [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t o = begin; o < end; o++) row(x + o * given, out + o * wanted);
     });
   };

@@ -4,8 +4,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 15;
-
 struct Blocks {
   Py_ssize_t outer = 1, n = 1, inner = 1;
 };
@@ -39,7 +37,7 @@ Ref softmax(const TensorInfo& a, Dim dim, OnlyNone) {
   char* y = data_of(result);
   if (half) {
     Unlocked unlocked(size * item_size(a.dtype) > kReleaseGilBytes, in, result);
-    parallel(b.outer, kGrain / (b.n * b.inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel_by(b.outer, b.n * b.inner, [&](ptrdiff_t begin, ptrdiff_t end) {
       alignas(64) float buffer[kBuffer];
       const ptrdiff_t most = kBuffer / (b.n * b.inner);
       for (ptrdiff_t i = begin; i < end; i += most) {
@@ -51,13 +49,13 @@ Ref softmax(const TensorInfo& a, Dim dim, OnlyNone) {
     });
     return result;
   }
-  if (size <= kGrain) {
+  if (size <= kThreadElements) {
     dense_kernels().softmax(Log, a.dtype, x, b.outer, b.n, b.inner, false, y);
     return result;
   }
   Unlocked unlocked(size * item_size(a.dtype) > kReleaseGilBytes, in, result);
   const bool large = size * item_size(a.dtype) >= kLargeResult;
-  parallel(b.outer, kGrain / (b.n * b.inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel_by(b.outer, b.n * b.inner, [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().softmax(Log, a.dtype, x + begin * step, end - begin, b.n, b.inner, large, y + begin * step);
   });
   return result;
@@ -86,7 +84,7 @@ Ref softmax_backward(const TensorInfo& g, const TensorInfo& y, Dim dim) {
   char* out = data_of(result);
   Unlocked unlocked(size * item_size(y.dtype) > kReleaseGilBytes, gc, yc, result);
   if (half) {
-    parallel(b.outer, kGrain / (b.n * b.inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel_by(b.outer, b.n * b.inner, [&](ptrdiff_t begin, ptrdiff_t end) {
       alignas(64) float wide_g[kBuffer], wide_y[kBuffer];
       const ptrdiff_t most = kBuffer / (b.n * b.inner);
       for (ptrdiff_t i = begin; i < end; i += most) {
@@ -99,7 +97,7 @@ Ref softmax_backward(const TensorInfo& g, const TensorInfo& y, Dim dim) {
     });
     return result;
   }
-  parallel(b.outer, kGrain / (b.n * b.inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel_by(b.outer, b.n * b.inner, [&](ptrdiff_t begin, ptrdiff_t end) {
     const ptrdiff_t at = begin * step;
     dense_kernels().softmax_backward(Log, y.dtype, gp + at, yp + at, end - begin, b.n, b.inner, out + at);
   });

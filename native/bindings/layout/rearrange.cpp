@@ -8,8 +8,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 16;  // elements
-
 // Copies what `from` shows of `a` to what `to` shows of `result`; both have the shape of `to`.
 void move(const Ref& result, const Layout& to, const TensorInfo& a, const Layout& from) {
   char* target = data_of(result) + to.offset;
@@ -124,7 +122,7 @@ Ref triangle(const TensorInfo& a, Py_ssize_t diagonal) {
   const Py_ssize_t offset = std::clamp(diagonal, -n, m) + (kUpper ? 0 : 1);
   const char* in = in_rows ? a.data : nullptr;
   Unlocked unlocked(made.size() * item > kReleaseGilBytes, a, result);
-  parallel(made.size() / m, kGrain / m + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel_by(made.size() / m, m, [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t r = begin; r < end; ++r) {
       char* row = made.data + r * m * item;
       const Py_ssize_t middle = std::clamp<Py_ssize_t>(r % n + offset, 0, m);  // where the triangle begins or ends

@@ -4,8 +4,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 15;  // elements
-
 struct Windows {
   Py_ssize_t outer, count, inner, size, length, step;
 };
@@ -48,7 +46,7 @@ Ref unfold_backward(const TensorInfo& a, const Shape& shape, Py_ssize_t dimensio
   char* to = data_of(out);
   {
     const Unlocked unlocked(as_tensor(in)->nbytes() > kReleaseGilBytes, in, out);
-    parallel(w.outer, kGrain / (w.count * w.inner * size) + 1, [&](Py_ssize_t begin, Py_ssize_t end) {
+    parallel_by(w.outer, w.count * w.inner * size, [&](Py_ssize_t begin, Py_ssize_t end) {
       const auto add = [&]<class T>(const T* x, T* y) {
         if (is_complex(type)) add_windows<T, 2>(x, w, begin, end, y);
         else add_windows<T, 1>(x, w, begin, end, y);

@@ -12,7 +12,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 15;
 constexpr double kClose = 1.0 / 16;  // points whose squared distance is this part of their squares, or less
 
 Norm norm_of(double p) {
@@ -27,7 +26,7 @@ struct Points {
   Py_ssize_t rows, columns, n;  // columns: of the result, the rows of the second
   ptrdiff_t row() const { return n * item_size(dtype); }
   ptrdiff_t line() const { return columns * item_size(dtype); }
-  Py_ssize_t grain() const { return kGrain / (columns * (n + 1) + 1) + 1; }
+  Py_ssize_t grain() const { return kThreadElements / (columns * (n + 1) + 1) + 1; }
 };
 
 template <class T>
@@ -195,24 +194,25 @@ Gradients cdist_backward(const TensorInfo& g, const TensorInfo& x, const TensorI
   if (!squares.p || !weights.p) return no_memory();
   {
     Unlocked unlocked(as_tensor(gc)->nbytes() * (s.n + 1) > kReleaseGilBytes, b.x, b.y, gc, oc, gx, gy);
-    parallel(b.count, products ? b.count : kGrain / (s.rows * s.columns * s.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-      for (ptrdiff_t i = begin; i < end; i++) {
-        const char *of_x = xs + i * s.rows * s.row(), *of_y = ys + i * s.columns * s.row();
-        const char *of_g = gs + i * s.rows * s.line(), *of_d = ds + i * s.rows * s.line();
-        char* const at_x = to_x ? to_x + i * s.rows * s.row() : nullptr;
-        char* const at_y = to_y ? to_y + i * s.columns * s.row() : nullptr;
-        if (products) {
-          const auto run = [&](const auto* u, const auto* v, const auto* w, const auto* d, auto* q, auto* r, auto* a, auto* c) {
-            gradient_by_products(s, u, v, w, d, q, r, a, c);
-          };
-          by_type(s.dtype, run, of_x, of_y, of_g, of_d, squares.p, weights.p, at_x, at_y);
-          continue;
-        }
-        for (Py_ssize_t r = 0; r < s.rows; r++)
-          dense_kernels().distance_gradient(s.dtype, s.norm, p, of_x + r * s.row(), of_y, s.columns, s.n, of_g + r * s.line(),
-                                            of_d + r * s.line(), at_x ? at_x + r * s.row() : nullptr, at_y);
-      }
-    });
+    parallel(
+        b.count, products ? b.count : kThreadElements / (s.rows * s.columns * s.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+          for (ptrdiff_t i = begin; i < end; i++) {
+            const char *of_x = xs + i * s.rows * s.row(), *of_y = ys + i * s.columns * s.row();
+            const char *of_g = gs + i * s.rows * s.line(), *of_d = ds + i * s.rows * s.line();
+            char* const at_x = to_x ? to_x + i * s.rows * s.row() : nullptr;
+            char* const at_y = to_y ? to_y + i * s.columns * s.row() : nullptr;
+            if (products) {
+              const auto run = [&](const auto* u, const auto* v, const auto* w, const auto* d, auto* q, auto* r, auto* a, auto* c) {
+                gradient_by_products(s, u, v, w, d, q, r, a, c);
+              };
+              by_type(s.dtype, run, of_x, of_y, of_g, of_d, squares.p, weights.p, at_x, at_y);
+              continue;
+            }
+            for (Py_ssize_t r = 0; r < s.rows; r++)
+              dense_kernels().distance_gradient(s.dtype, s.norm, p, of_x + r * s.row(), of_y, s.columns, s.n, of_g + r * s.line(),
+                                                of_d + r * s.line(), at_x ? at_x + r * s.row() : nullptr, at_y);
+          }
+        });
   }
   return gradients_of({&gx, &gy});
 }
@@ -231,7 +231,7 @@ Ref pdist(const TensorInfo& x, double p) {
   const char* from = data_of(xc);
   char* to = data_of(out);
   Unlocked unlocked(count * (n + 1) * item > kReleaseGilBytes, xc, out);
-  parallel(rows - 1, kGrain / (rows * (n + 1) + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel_by(rows - 1, rows * (n + 1), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t r = begin; r < end; r++)
       dense_kernels().distances(dtype, norm_of(p), p, from + r * n * item, from + (r + 1) * n * item, rows - 1 - r, n,
                                 to + pairs_before(r, rows) * item);

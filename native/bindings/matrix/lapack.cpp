@@ -15,7 +15,7 @@
 namespace rushlight {
 namespace {
 
-constexpr double kParallelWork = 1 << 18;  // operations that are worth a thread
+constexpr double kParallelWork = 1 << 15;  // operations that are worth a thread
 constexpr double kReleaseWork = 1 << 16;  // and from which other Python threads may run
 
 bool is_matrix_type(DType t) { return t == DType::F32 || t == DType::F64 || is_pair(t); }

@@ -11,8 +11,6 @@
 namespace rushlight {
 namespace {
 
-constexpr ptrdiff_t kGrain = 1 << 16;  // multiplications that are worth a thread
-
 bool is_real(const TensorInfo& a) { return a.dtype == DType::F32 || a.dtype == DType::F64; }
 bool is_release(Py_ssize_t work) { return work * 8 > kReleaseGilBytes; }
 
@@ -49,7 +47,7 @@ Ref product(const TensorInfo& first, const TensorOrNone& second, const TensorInf
   {
     Unlocked unlocked(is_release(work), held.first, held.second, v, x, out);
     const Py_ssize_t parted = parted_by_rows(held.at, transposed) ? rows : k;
-    parallel(parted, kGrain * parted / (work + 1) + 16, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel(parted, kThreadElements * parted / (work + 1) + 16, [&](ptrdiff_t begin, ptrdiff_t end) {
       if (!add_product(values.dtype, held.at, transposed, data_of(v), data_of(x), k, data_of(out), begin, end)) inside = false;
     });
   }

@@ -8,8 +8,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 15;
-
 // A list or tuple of tensors: one of those of a step, whose objects are looked at before the first is written.
 struct List {
   static constexpr Text kType = "Sequence[Tensor | None]";
@@ -75,11 +73,11 @@ Nothing sgd_step(List params, List grads, Any buffers_or_none, double lr, double
     const Py_ssize_t size = p.size();
     const ptrdiff_t item = item_size(p.dtype);
     char* grad = grads.tensor(i)->data();
-    if (size <= kGrain) {
+    if (size <= kThreadElements) {
       dense_kernels().sgd(p.dtype, p.data, grad, buffer, first, size, o);
       continue;
     }
-    parallel(size, kGrain, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel(size, kThreadElements, [&](ptrdiff_t begin, ptrdiff_t end) {
       dense_kernels().sgd(p.dtype, p.data + begin * item, grad + begin * item,
                           buffer ? static_cast<char*>(buffer) + begin * item : nullptr, first, end - begin, o);
     });
@@ -122,8 +120,8 @@ Nothing adam_step(List params, List grads, List means, List squares, Any max_or_
       const ptrdiff_t at = begin * item;
       dense_kernels().adam(p.dtype, p.data + at, grad + at, mean + at, square + at, top ? top + at : nullptr, end - begin, t, o);
     };
-    if (size <= kGrain / 4) run(0, size);
-    else parallel(size, kGrain / 4, run);
+    if (size <= kThreadElements / 4) run(0, size);
+    else parallel(size, kThreadElements / 4, run);
   }
   return none();
 }

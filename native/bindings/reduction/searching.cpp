@@ -9,8 +9,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 14;  // elements that are worth a thread
-
 // ---------------------------------------------------------------- distinct elements
 
 // The layout with one of the dimensions put in another place.
@@ -105,13 +103,13 @@ Ref search_rows(const TensorInfo& bounds, const TensorInfo& values, bool right, 
       if (order[i] < 0 || order[i] >= n) return {};
   const Py_ssize_t each = bounds.ndim > 1 ? values.shape[values.ndim - 1] : values.size();
   if (!values.size()) return Ref::borrow(out.get());
-  const Py_ssize_t lines = values.size() / each, part = lines > 1 ? each : std::max<Py_ssize_t>(kGrain, n);
+  const Py_ssize_t lines = values.size() / each, part = lines > 1 ? each : std::max<Py_ssize_t>(kThreadElements, n);
   const Py_ssize_t parts = lines > 1 ? lines : (each + part - 1) / part, item = bounds.tensor->item(), wide = narrow ? 4 : 8;
   char* to = data_of(out);
   std::atomic<bool> done{true};
   {
     Unlocked unlocked(values.size() * item > kReleaseGilBytes / 8, bounds, values, sorter, out);
-    parallel(parts, kGrain / part + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel_by(parts, part, [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t i = begin; i < end; i++) {
         const Py_ssize_t row = lines > 1 ? i * n : 0, first = i * part, count = std::min(part, values.size() - first);
         if (!search(bounds.dtype, bounds.data + row * item, order ? order + row : nullptr, n, values.data + first * item, count,
@@ -141,7 +139,7 @@ Ref is_among(const TensorInfo& elements, const TensorInfo& tests, bool invert) {
   std::atomic<bool> done{true};
   {
     Unlocked unlocked((n + count) * item > kReleaseGilBytes / 8, values, row, out);
-    parallel(count, std::max(kGrain, 8 * n), [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel(count, std::max(kThreadElements, 8 * n), [&](ptrdiff_t begin, ptrdiff_t end) {
       if (!among(type, from, n, data + begin * item, end - begin, invert, to + begin)) done.store(false, std::memory_order_relaxed);
     });
   }

@@ -9,8 +9,6 @@
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 14;  // elements that are worth a thread
-
 // What a line shares with its neighbours: a dimension of all tensors that are walked over, strides in bytes.
 struct Across {
   Py_ssize_t size, strides[3];
@@ -50,7 +48,7 @@ bool each_block_of_lines(const TensorInfo& a, int dim, const Py_ssize_t* const (
   Py_ssize_t total = blocks;
   for (int i = 0; i < count; i++) total *= across[i].size;
   std::atomic<bool> done{true};
-  parallel(total, kGrain / (n * together + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel_by(total, n * together, [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t at = begin; at < end; at++) {
       Py_ssize_t rest = at / blocks, offsets[kTensors];
       const Py_ssize_t first = at % blocks * together;
@@ -212,8 +210,8 @@ template <class F>
 void each_part(const Picks& picks, const F& f) {
   Py_ssize_t slice = 1;
   for (int d = 1; d < picks.ndim; d++) slice *= picks.shape[d];
-  if (picks.dim == 0 || picks.shape[0] * slice <= kGrain) return f(picks, 0, 0);
-  parallel(picks.shape[0], kGrain / (slice + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  if (picks.dim == 0 || picks.shape[0] * slice <= kThreadElements) return f(picks, 0, 0);
+  parallel(picks.shape[0], kThreadElements / (slice + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     ptrdiff_t shape[kMaxDims];
     std::copy_n(picks.shape, picks.ndim, shape);
     shape[0] = end - begin;
