@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace rushlight {
@@ -122,6 +123,19 @@ Ref nll_loss_backward(const TensorInfo& g, const TensorInfo& target, const Tenso
 
 bool fits(const TensorInfo& x, const TensorInfo& y) { return x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor); }
 
+// f(a, b, n), a sum over two rows, of pieces of one length, added up in their order: the sum does not depend on the threads.
+template <class F>
+double added_up(const F& f, const char* a, const char* b, Py_ssize_t n, ptrdiff_t item) {
+  constexpr Py_ssize_t kPiece = 1 << 15;
+  if (n <= kPiece) return f(a, b, n);
+  std::vector<double> sums(static_cast<size_t>((n + kPiece - 1) / kPiece));
+  parallel(static_cast<ptrdiff_t>(sums.size()), 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (ptrdiff_t i = begin; i < end; i++)
+      sums[static_cast<size_t>(i)] = f(a + i * kPiece * item, b + i * kPiece * item, std::min(kPiece, n - i * kPiece));
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
 // There are kernels for the mean alone.
 using Mean = OneOf<"mean">;
 
@@ -137,7 +151,10 @@ Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
   double sum;
   {
     Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, xc, yc);
-    sum = dense_kernels().squared_difference(x.dtype, a, b, n);
+    const auto squares = [&](const char* p, const char* q, Py_ssize_t some) {
+      return dense_kernels().squared_difference(x.dtype, p, q, some);
+    };
+    sum = added_up(squares, a, b, n, item_size(x.dtype));
   }
   each_value(loss, [&]<class T>(T) { return static_cast<T>(sum) / static_cast<T>(n); });
   return loss;
@@ -156,7 +173,7 @@ Ref difference_scaled(const TensorInfo& g, const TensorInfo& x, const TensorInfo
   const char* b = data_of(yc);
   char* to = data_of(out);
   Unlocked unlocked(n * item > kReleaseGilBytes, xc, yc, out);
-  parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel(n, kThreadElements, [&](ptrdiff_t begin, ptrdiff_t end) {
     const ptrdiff_t at = begin * item;
     dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
   });
@@ -192,7 +209,10 @@ Ref huber(const TensorInfo& x, const TensorInfo& y, const ToOne& how, double lim
   double sum;
   {
     Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, xc, yc);
-    sum = dense_kernels().huber_sum(x.dtype, a, b, n, limit) * scale;
+    const auto losses = [&](const char* p, const char* q, Py_ssize_t some) {
+      return dense_kernels().huber_sum(x.dtype, p, q, some, limit);
+    };
+    sum = added_up(losses, a, b, n, item_size(x.dtype)) * scale;
   }
   each_value(loss, [&]<class T>(T) { return how.mean() ? static_cast<T>(sum) / static_cast<T>(n) : static_cast<T>(sum); });
   return loss;
@@ -216,7 +236,7 @@ Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const Tens
       if (!made[i]) continue;
       char* to = data_of(made[i]);
       Unlocked unlocked(n * item > kReleaseGilBytes, xc, yc, made[i]);
-      parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
+      parallel(n, kThreadElements, [&](ptrdiff_t begin, ptrdiff_t end) {
         const ptrdiff_t at = begin * item;
         dense_kernels().huber_slope(x.dtype, a + at, b + at, limit, i ? -factor : factor, end - begin, to + at);
       });

@@ -7,8 +7,10 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <numeric>
+#include <vector>
 
 namespace rushlight {
 namespace {
@@ -499,10 +501,35 @@ Ref over_rows(const TensorInfo& a, uint64_t mask, bool keepdim, DType type, cons
   return result;
 }
 
+// The pieces of kChunk elements of a long row: f(piece, its first byte, how many), over threads.
+template <class F>
+void each_piece(const char* row, Py_ssize_t length, ptrdiff_t item, const F& f) {
+  parallel((length + kChunk - 1) / kChunk, 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (ptrdiff_t i = begin; i < end; i++) f(i, row + i * kChunk * item, std::min(kChunk, length - i * kChunk));
+  });
+}
+
+// The squared distances from the mean of a long row: those within its pieces, and those of the pieces' means.
+template <class T>
+double squares_of_pieces(DType dtype, const char* row, Py_ssize_t length) {
+  const size_t pieces = static_cast<size_t>((length + kChunk - 1) / kChunk);
+  std::vector<T> mean(pieces), within(pieces);
+  each_piece(row, length, sizeof(T), [&](ptrdiff_t i, const char* piece, Py_ssize_t n) {
+    dense_kernels().variance_rows(dtype, piece, 1, 0, n, 1, &within[i], &mean[i]);
+  });
+  double middle = 0, squares = 0;
+  const auto size = [&](size_t i) { return static_cast<double>(i + 1 < pieces ? kChunk : length - (pieces - 1) * kChunk); };
+  for (size_t i = 0; i < pieces; i++) middle += mean[i] * size(i) / static_cast<double>(length);
+  for (size_t i = 0; i < pieces; i++) squares += within[i] + size(i) * (mean[i] - middle) * (mean[i] - middle);
+  return squares;
+}
+
 Ref var(const TensorInfo& a, Dims dims, double correction, bool keepdim) {
   if (!a.is_float()) return {};
   const auto run = [&](const char* row, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
     const double divisor = std::max(static_cast<double>(length) - correction, 0.0);
+    if (rows == 1 && length >= 2 * kChunk)
+      return by_type(a.dtype, [&]<class T>(T* to) { *to = static_cast<T>(squares_of_pieces<T>(a.dtype, row, length) / divisor); }, out);
     dense_kernels().variance_rows(a.dtype, row, rows, stride, length, divisor, out, nullptr);
   };
   return over_rows(a, dims.mask, keepdim, a.dtype, run);
@@ -533,8 +560,18 @@ Ref argument(const TensorInfo& a, DimOrNone dims, bool keepdim) {
       return fail(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", name, __builtin_ctzll(dims.mask));
     return fail(PyExc_IndexError, "%s(): Expected reduction dim to be specified for input.numel() == 0.", name);
   }
-  const auto run = [kernel](const char* row, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
-    kernel(row, rows, stride, length, reinterpret_cast<int64_t*>(out));
+  const auto run = [&](const char* row, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
+    int64_t* to = reinterpret_cast<int64_t*>(out);
+    if (rows > 1 || length < 2 * kChunk) return kernel(row, rows, stride, length, to);
+    const ptrdiff_t item = item_size(a.dtype), pieces = (length + kChunk - 1) / kChunk;
+    std::vector<int64_t> at(static_cast<size_t>(pieces));
+    std::vector<char> best(static_cast<size_t>(pieces * item));
+    each_piece(row, length, item, [&](ptrdiff_t i, const char* piece, Py_ssize_t n) {
+      kernel(piece, 1, 0, n, &at[i]);
+      std::memcpy(&best[i * item], piece + at[i] * item, item);
+    });
+    kernel(best.data(), 1, 0, pieces, to);
+    *to = *to * kChunk + at[*to];
   };
   return over_rows(a, dims.mask, keepdim, DType::I64, run);
 }
