@@ -152,12 +152,88 @@ void exchange(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const int*
   });
 }
 
+// ---- small matrices of complex numbers, without the library, whose calls cost more than they compute
+
+bool is_own(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_pair(dtype) && std::max(m, n) <= 8; }
+// f with `count` matrices of `size` elements, one after the other, and the number of each.
+template <class F>
+void each_own(DType dtype, ptrdiff_t count, ptrdiff_t size, void* a, const F& f) {
+  const auto run = [&]<class T>(T* x) {
+    for (ptrdiff_t i = 0; i < count; i++) f(x + i * size, i);
+  };
+  dtype == DType::C64 ? run(static_cast<std::complex<float>*>(a)) : run(static_cast<std::complex<double>*>(a));
+}
+// The plain product: that of the standard looks again where it is NaN.
+template <class R>
+std::complex<R> product(std::complex<R> a, std::complex<R> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+template <class R>
+void own_lu(ptrdiff_t m, ptrdiff_t n, std::complex<R>* a, int* pivots, int* info) {
+  *info = 0;
+  for (ptrdiff_t k = 0; k < std::min(m, n); k++) {
+    const auto size = [&](ptrdiff_t i) { return std::abs(a[k * m + i].real()) + std::abs(a[k * m + i].imag()); };
+    ptrdiff_t p = k;
+    for (ptrdiff_t i = k + 1; i < m; i++)
+      if (size(i) > size(p)) p = i;
+    pivots[k] = static_cast<int>(p + 1);
+    for (ptrdiff_t j = 0; j < n && p != k; j++) std::swap(a[j * m + k], a[j * m + p]);
+    const std::complex<R> pivot = a[k * m + k];
+    if (pivot == R(0)) {
+      if (!*info) *info = static_cast<int>(k + 1);
+      continue;
+    }
+    for (ptrdiff_t i = k + 1; i < m; i++) a[k * m + i] /= pivot;
+    for (ptrdiff_t j = k + 1; j < n; j++)
+      for (ptrdiff_t i = k + 1; i < m; i++) a[j * m + i] -= product(a[k * m + i], a[j * m + k]);
+  }
+}
+
+// Of one triangle of op(a), `upper` or not.
+template <class R>
+void own_triangle(ptrdiff_t n, ptrdiff_t k, const std::complex<R>* a, char how, bool upper, bool unit, std::complex<R>* b) {
+  const auto at = [&](ptrdiff_t i, ptrdiff_t j) {
+    const std::complex<R> x = how == 'N' ? a[j * n + i] : a[i * n + j];
+    return how == 'C' ? std::conj(x) : x;
+  };
+  for (ptrdiff_t c = 0; c < k; c++, b += n)
+    for (ptrdiff_t s = 0; s < n; s++) {
+      const ptrdiff_t i = upper ? n - 1 - s : s;
+      std::complex<R> x = b[i];
+      for (ptrdiff_t j = upper ? i + 1 : 0; j < (upper ? n : i); j++) x -= product(at(i, j), b[j]);
+      b[i] = unit ? x : x / at(i, i);
+    }
+}
+
+template <class R>
+void own_cholesky(ptrdiff_t n, std::complex<R>* a, bool upper, int* info) {
+  const auto at = [&](ptrdiff_t i, ptrdiff_t j) { return upper ? std::conj(a[i * n + j]) : a[j * n + i]; };
+  for (ptrdiff_t j = 0; j < n; j++) {
+    R pivot = a[j * n + j].real();
+    for (ptrdiff_t p = 0; p < j; p++) pivot -= std::norm(at(j, p));
+    *info = pivot > 0 ? 0 : static_cast<int>(j + 1);
+    a[j * n + j] = pivot = *info ? pivot : std::sqrt(pivot);
+    if (*info) return;
+    for (ptrdiff_t i = j + 1; i < n; i++) {
+      std::complex<R> x = at(i, j);
+      for (ptrdiff_t p = 0; p < j; p++) x -= product(at(i, p), std::conj(at(j, p)));
+      x /= pivot;
+      (upper ? a[i * n + j] : a[j * n + i]) = upper ? std::conj(x) : x;
+    }
+  }
+}
+
 }  // namespace
 
-ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_small(dtype, kAtOnce, m, n) ? kAtOnce : 1; }
+ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_small(dtype, kAtOnce, m, n) || is_own(dtype, m, n) ? kAtOnce : 1; }
 
 bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info) {
   if (in_lanes(dtype, count, m, n)) return small().lu(dtype, count, m, n, a, pivots, info), true;
+  if (is_own(dtype, m, n)) {
+    each_own(dtype, count, m * n, a, [&](auto* x, ptrdiff_t i) { own_lu(m, n, x, pivots + i * std::min(m, n), info + i); });
+    return true;
+  }
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(n), leading = std::max(rows, 1);
@@ -173,6 +249,17 @@ bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void
     const bool plain = how == 'N';
     if (plain) exchange(dtype, count, n, k, pivots, true, b);
     small().triangle(dtype, count, n, k, a, {n * n, plain ? 1 : n, plain ? n : 1}, {false, plain, Again::Lu}, b, {n * k, 1, n});
+    if (!plain) exchange(dtype, count, n, k, pivots, false, b);
+    return true;
+  }
+  if (is_own(dtype, n, n)) {
+    const bool plain = how == 'N';
+    if (plain) exchange(dtype, count, n, k, pivots, true, b);
+    each_own(dtype, count, n * k, b, [&]<class T>(T* x, ptrdiff_t i) {
+      const T* factors = static_cast<const T*>(a) + i * n * n;
+      own_triangle(n, k, factors, how, false, plain, x);
+      own_triangle(n, k, factors, how, true, !plain, x);
+    });
     if (!plain) exchange(dtype, count, n, k, pivots, false, b);
     return true;
   }
@@ -195,6 +282,10 @@ bool solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, void* a, int*
 
 bool cholesky(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info) {
   if (in_lanes(dtype, count, n, n)) return small().cholesky(dtype, count, n, a, upper, info), true;
+  if (is_own(dtype, n, n)) {
+    each_own(dtype, count, n * n, a, [&](auto* x, ptrdiff_t i) { own_cholesky(n, x, upper, info + i); });
+    return true;
+  }
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int size = static_cast<int>(n), leading = std::max(size, 1);

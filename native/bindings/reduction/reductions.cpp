@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <numeric>
 
@@ -340,12 +341,15 @@ Ref sum_of(const TensorInfo& a, uint64_t mask, bool keepdim) {
   return is_pair(a.dtype) ? sum_of_parts(a, mask, keepdim) : as_given(reduce(Reduce::Sum, a, mask, keepdim), a);
 }
 
+Ref product_of_pairs(const TensorInfo& a, uint64_t mask, bool keepdim);
+
 template <Reduce op>
 Ref reduction(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
   if ((op == Reduce::Max || op == Reduce::Min) && !dims.given && !a.size()) return {};  // max() of nothing has its own error
   const bool all = !dims.mask && op != Reduce::Any && op != Reduce::All;  // dim=() means every dimension
   const uint64_t mask = all ? all_dims(a.ndim) : dims.mask;
   if (op == Reduce::Sum) return sum_of(a, mask, keepdim);
+  if (op == Reduce::Prod && is_pair(a.dtype)) return product_of_pairs(a, mask, keepdim);
   Ref result = as_given(reduce(op, a, mask, keepdim), a);
   if (result && (op == Reduce::Any || op == Reduce::All) && a.dtype == DType::U8) return converted(result, DType::U8);
   return result;
@@ -602,6 +606,36 @@ void others_of(const T* in, Py_ssize_t n, Py_ssize_t step, Count beside, bool ze
     for (Py_ssize_t j = 0; j < beside; j++) out[i * step + j] = g[j] * 0;
 }
 
+// The product of complex numbers: of pieces of a row, and of halves of what is left; of short rows side by side.
+Ref product_of_pairs(const TensorInfo& a, uint64_t mask, bool keepdim) {
+  static const int mul = opcode("mul");
+  constexpr Py_ssize_t kPiece = 512, kShort = 64;
+  const BlockFn multiply = kernels().block(mul, a.dtype);
+  const ptrdiff_t item = item_size(a.dtype);
+  const auto run = [=](const char* in, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
+    alignas(64) char product[kPiece * 16], factors[kPiece * 16];
+    for (Py_ssize_t r = 0; r < rows && length < kShort; r += kPiece) {
+      const Py_ssize_t beside = std::min(kPiece, rows - r);
+      char* const to = out + r * item;
+      by_type(part_of(a.dtype), [&](auto* x) {
+        for (Py_ssize_t i = 0; i < 2 * beside; i++) x[i] = i % 2 == 0;
+      }, to);
+      for (Py_ssize_t i = 0; i < length; i++) {
+        for (Py_ssize_t j = 0; j < beside; j++) std::memcpy((i ? factors : to) + j * item, in + (r + j) * stride + i * item, item);
+        if (i) multiply(to, factors, nullptr, to, beside);
+      }
+    }
+    for (Py_ssize_t r = 0; r < rows && length >= kShort; r++, in += stride, out += item) {
+      Py_ssize_t n = std::min(kPiece, length);
+      std::memcpy(product, in, n * item);
+      for (Py_ssize_t i = n; i < length; i += kPiece) multiply(product, in + i * item, nullptr, product, std::min(n, length - i));
+      for (; n > 1; n -= n / 2) multiply(product, product + (n - n / 2) * item, nullptr, product, n / 2);
+      std::memcpy(out, product, item);
+    }
+  };
+  return over_rows(a, mask, keepdim, a.dtype, run);
+}
+
 // The gradient of n x inner elements: each is divided out of its product, where that is right.
 template <class T>
 void prod_backward_of(const T* in, Py_ssize_t n, Py_ssize_t inner, const T* g, const T* total, T* out) {
@@ -625,13 +659,54 @@ void prod_backward_of(const T* in, Py_ssize_t n, Py_ssize_t inner, const T* g, c
   }
 }
 
+void conjugate(const Ref& numbers) {
+  const Py_ssize_t n = as_tensor(numbers)->numel();
+  const auto run = [n](auto* x) {
+    for (Py_ssize_t i = 0; i < n; i++) x[2 * i + 1] = -x[2 * i + 1];
+  };
+  by_type(part_of(as_tensor(numbers)->dtype), run, data_of(numbers));
+}
+
+// Of complex numbers, where all products are finite and none is 0: the conjugate of conj(g) total / x.
+Ref pairs_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& total, Py_ssize_t outer, Py_ssize_t n,
+                   Py_ssize_t inner) {
+  static const int mul = opcode("mul"), div = opcode("div");
+  constexpr Py_ssize_t kPiece = 512;
+  const Ref in = contiguous(a.tensor), slopes = owned(contiguous_copy(g.tensor)), totals = contiguous(total.tensor);
+  const auto divisible = [&](const auto* x) {
+    for (Py_ssize_t i = 0; i < 2 * outer * inner; i += 2)
+      if (!std::isfinite(x[i]) || !std::isfinite(x[i + 1]) || (x[i] == 0 && x[i + 1] == 0)) return false;
+    return true;
+  };
+  if (!by_type(part_of(a.dtype), divisible, data_of(totals))) return {};
+  Ref result = new_ref(a.dtype, a.ndim, a.shape, DeviceType::Cpu);
+  const ptrdiff_t item = item_size(a.dtype);
+  const BlockFn divide = kernels().block(div, a.dtype);
+  char *x = data_of(in), *slope = data_of(slopes), *out = data_of(result);
+  conjugate(slopes);
+  kernels().block(mul, a.dtype)(slope, data_of(totals), nullptr, slope, outer * inner);
+  alignas(64) char same[kPiece * 16];
+  for (Py_ssize_t o = 0; o < outer; o++, slope += inner * item) {
+    for (Py_ssize_t i = 0; inner == 1 && i < std::min(n, kPiece); i++) std::memcpy(same + i * item, slope, item);
+    const Py_ssize_t step = inner == 1 ? kPiece : 1;
+    for (Py_ssize_t i = 0; i < n; i += step) {
+      const Py_ssize_t count = inner == 1 ? std::min(kPiece, n - i) : inner;
+      divide(inner == 1 ? same : slope, x, nullptr, out, count);
+      x += count * item, out += count * item;
+    }
+  }
+  conjugate(result);
+  return result;
+}
+
 Ref prod_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& total, DimOrNone dim, bool /* keepdim */) {
-  if (!a.is_float() || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total)) return {};
+  if ((!a.is_float() && !is_pair(a.dtype)) || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total)) return {};
   Py_ssize_t outer = 1, inner = 1;
   const Py_ssize_t n = reduced_count(a, dim.mask);
   const int at = dim.given && a.ndim ? __builtin_ctzll(dim.mask) : 0;
   for (int i = 0; dim.given && i < a.ndim; i++) (i < at ? outer : inner) *= i == at ? 1 : a.shape[i];
   if (g.size() != outer * inner || total.size() != outer * inner) return {};
+  if (is_pair(a.dtype)) return pairs_backward(a, g, total, outer, n, inner);
   const Ref in = contiguous(a.tensor), slopes = contiguous(g.tensor), totals = contiguous(total.tensor);
   Ref result = new_ref(a.dtype, a.ndim, a.shape, DeviceType::Cpu);
   const auto run = [&]<class T>(const T* x, const T* slope, const T* product, T* out) {

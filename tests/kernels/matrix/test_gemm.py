@@ -169,6 +169,7 @@ def test_complex_numbers_and_integers(dtype):
     sizes = [
         *itertools.product((1, 2, 4, 5, 7), (0, 1, 3, 257), (1, 2, 8, 17, 33)),
         *((100, 300, 70), (1, 40, 9000), (9000, 40, 1), (300, 20, 600)),
+        *((1, 5000, 1), (3, 5000, 1), (1, 5000, 3)),
     ]
     for m, k, n in sizes:
         a, b = numbers(rng, dtype, m, k), numbers(rng, dtype, k, n)

@@ -1,6 +1,7 @@
 // The pointwise ops for complex numbers: those lines of ops.def whose functions stand here. The C
 // library's functions are PyTorch's.
 #include "kernels/isa/elementwise/pointwise.h"
+#include "kernels/scans.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
@@ -41,6 +42,36 @@ Complex<R> over(Complex<R> a, Complex<R> b) {
 template <class R>
 Complex<R> one_over(Complex<R> a) {
   return over({R(1), R(0)}, a);
+}
+// Of floats by their squares as doubles, which do not overflow.
+template <class R>
+Complex<R> sign_of(Complex<R> a) {
+  if constexpr (sizeof(R) == 4) {
+    const double re = a.re, im = a.im, size = __builtin_sqrt(re * re + im * im), by = size == 0 ? 1 : size;
+    return {static_cast<R>(re / by), static_cast<R>(im / by)};
+  } else {
+    const R re = size_of(a.re), im = size_of(a.im), most = re > im ? re : im, least = re > im ? im : re;
+    const R ratio = least / (most == 0 ? 1 : most), size = most * __builtin_sqrt(1 + ratio * ratio), by = size == 0 ? 1 : size;
+    return {a.re / by, a.im / by};
+  }
+}
+template <class R>
+Complex<R> between(Complex<R> a, Complex<R> b, Complex<R> weight) {
+  const bool near = weight.re * weight.re + weight.im * weight.im < R(0.25);
+  const Complex<R> part{near ? weight.re : weight.re - 1, weight.im}, way = mul(part, sub(b, a));
+  return {(near ? a.re : b.re) + way.re, (near ? a.im : b.im) + way.im};
+}
+template <class R>
+Complex<R> nan_replaced(Complex<R> a, Complex<R> by, Complex<R> other) {
+  return {a.re != a.re ? by.re : other.re, a.im != a.im ? by.re : other.im};
+}
+template <class R>
+Complex<R> ends_replaced(Complex<R> a, Complex<R> above, Complex<R> below) {
+  const auto part = [&](R x) {
+    const R r = x == R(__builtin_inf()) ? above.re : x;
+    return x == -R(__builtin_inf()) ? below.re : r;
+  };
+  return {part(a.re), part(a.im)};
 }
 template <class R>
 bool is_true(Complex<R> a) {
@@ -87,6 +118,11 @@ FUNCTION(tanh)
 FUNCTION(asinh)
 FUNCTION(acosh)
 FUNCTION(atanh)
+
+template <class R>
+Complex<R> log_add_exp(Complex<R> a, Complex<R> b) {
+  return as<Complex<R>>(rushlight::log_add_exp(as<std::complex<R>>(a), as<std::complex<R>>(b)));
+}
 
 constexpr int Cheap = 2, Vector = 64, Library = 64, Wide = 64, Series = 64;
 #define OWN(name) own_##name
