@@ -154,7 +154,8 @@ void exchange(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const int*
 
 // ---- small matrices of complex numbers, without the library, whose calls cost more than they compute
 
-bool is_own(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_pair(dtype) && std::max(m, n) <= 8; }
+constexpr ptrdiff_t kOwn = 8;
+bool is_own(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_pair(dtype) && std::max(m, n) <= kOwn; }
 // f with `count` matrices of `size` elements, one after the other, and the number of each.
 template <class F>
 void each_own(DType dtype, ptrdiff_t count, ptrdiff_t size, void* a, const F& f) {
@@ -167,6 +168,18 @@ void each_own(DType dtype, ptrdiff_t count, ptrdiff_t size, void* a, const F& f)
 template <class R>
 std::complex<R> product(std::complex<R> a, std::complex<R> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+// After Smith, as in pointwise_complex.cpp.
+template <class R>
+std::complex<R> reciprocal(std::complex<R> a) {
+  const bool wide = std::abs(a.real()) >= std::abs(a.imag());
+  const R most = wide ? a.real() : a.imag(), least = wide ? a.imag() : a.real(), ratio = least / most, by = 1 / (most + least * ratio);
+  return wide ? std::complex<R>(by, -ratio * by) : std::complex<R>(ratio * by, -by);
+}
+template <class R>
+bool is_finite(std::complex<R> a) {
+  return std::isfinite(a.real()) && std::isfinite(a.imag());
 }
 
 template <class R>
@@ -184,7 +197,9 @@ void own_lu(ptrdiff_t m, ptrdiff_t n, std::complex<R>* a, int* pivots, int* info
       if (!*info) *info = static_cast<int>(k + 1);
       continue;
     }
-    for (ptrdiff_t i = k + 1; i < m; i++) a[k * m + i] /= pivot;
+    const std::complex<R> by = reciprocal(pivot);
+    const bool fits = is_finite(by);
+    for (ptrdiff_t i = k + 1; i < m; i++) a[k * m + i] = fits ? product(a[k * m + i], by) : a[k * m + i] / pivot;
     for (ptrdiff_t j = k + 1; j < n; j++)
       for (ptrdiff_t i = k + 1; i < m; i++) a[j * m + i] -= product(a[k * m + i], a[j * m + k]);
   }
@@ -193,16 +208,21 @@ void own_lu(ptrdiff_t m, ptrdiff_t n, std::complex<R>* a, int* pivots, int* info
 // Of one triangle of op(a), `upper` or not.
 template <class R>
 void own_triangle(ptrdiff_t n, ptrdiff_t k, const std::complex<R>* a, char how, bool upper, bool unit, std::complex<R>* b) {
+  const ptrdiff_t row = how == 'N' ? 1 : n, column = how == 'N' ? n : 1;
+  const R sign = how == 'C' ? -1 : 1;
   const auto at = [&](ptrdiff_t i, ptrdiff_t j) {
-    const std::complex<R> x = how == 'N' ? a[j * n + i] : a[i * n + j];
-    return how == 'C' ? std::conj(x) : x;
+    const std::complex<R> x = a[i * row + j * column];
+    return std::complex<R>(x.real(), sign * x.imag());
   };
+  std::complex<R> by[kOwn];
+  bool fit = true;
+  for (ptrdiff_t i = 0; i < n && !unit; i++) fit = is_finite(by[i] = reciprocal(at(i, i))) && fit;
   for (ptrdiff_t c = 0; c < k; c++, b += n)
     for (ptrdiff_t s = 0; s < n; s++) {
       const ptrdiff_t i = upper ? n - 1 - s : s;
       std::complex<R> x = b[i];
       for (ptrdiff_t j = upper ? i + 1 : 0; j < (upper ? n : i); j++) x -= product(at(i, j), b[j]);
-      b[i] = unit ? x : x / at(i, i);
+      b[i] = unit ? x : fit ? product(x, by[i]) : x / at(i, i);
     }
 }
 

@@ -86,7 +86,7 @@ void reduce_columns(Reduce op, DType dtype, const char* in, Py_ssize_t n, ptrdif
   const ptrdiff_t item = item_size(dtype), result_item = item_size(kernel.result);
   if (2 * inner <= kNarrow && row_stride == inner * item && n >= 4 * kNarrow) {
     const Py_ssize_t joined = kNarrow / inner, groups = n / joined, rest = n - groups * joined;
-    alignas(64) char results[(kNarrow + kNarrow / 2) * sizeof(int64_t)];
+    alignas(64) char results[(kNarrow + kNarrow / 2) * 2 * sizeof(double)];
     reduce_columns(op, dtype, in, groups, joined * row_stride, joined * inner, results);
     if (rest) kernel.columns(in + groups * joined * row_stride, rest, row_stride, inner, results + joined * inner * result_item);
     dense_kernels().reducer(next_stage(op), kernel.result).columns(results, joined + (rest != 0), inner * result_item, inner, out);
@@ -221,6 +221,8 @@ void fill_empty(Reduce op, DType result, char* out, Py_ssize_t n) {
       case DType::F32: reinterpret_cast<float*>(out)[i] = one; break;
       case DType::F64: reinterpret_cast<double*>(out)[i] = one; break;
       case DType::I64: reinterpret_cast<int64_t*>(out)[i] = one; break;
+      case DType::C64:
+      case DType::C128: std::memset(out + i * item_size(result), 0, item_size(result)); break;  // sums
       default: out[i] = one; break;
     }
 }
@@ -321,24 +323,9 @@ Ref as_given(Ref result, const TensorInfo& a) {
   return rounds ? rounded(std::move(result), a.dtype) : std::move(result);
 }
 
-// The sum of complex numbers, as sums of their parts, over `count`.
-Ref sum_of_parts(const TensorInfo& a, uint64_t mask, bool keepdim, double count = 1) {
-  if (is_meta(a) || a.ndim >= kMaxDims) return {};
-  const DType part = a.dtype == DType::C64 ? DType::F32 : DType::F64;
-  Layout parts(a.tensor);
-  parts.add(2, item_size(part));
-  const Ref view = owned(new_view(a.tensor, part, parts.ndim, parts.shape, parts.strides, 0));
-  const Ref sums = reduce(Reduce::Sum, info_of(view), mask, keepdim);
-  if (!sums) return {};
-  if (count != 1) each_value(sums, [count](auto x) { return x / static_cast<decltype(x)>(count); });
-  Layout whole(as_tensor(sums));
-  whole.remove(whole.ndim - 1);
-  return owned(new_view(as_tensor(sums), a.dtype, whole.ndim, whole.shape, whole.strides, 0));
-}
-
 // The sum in the type of the argument, of integers in int64.
 Ref sum_of(const TensorInfo& a, uint64_t mask, bool keepdim) {
-  return is_pair(a.dtype) ? sum_of_parts(a, mask, keepdim) : as_given(reduce(Reduce::Sum, a, mask, keepdim), a);
+  return as_given(reduce(Reduce::Sum, a, mask, keepdim), a);
 }
 
 Ref product_of_pairs(const TensorInfo& a, uint64_t mask, bool keepdim);
@@ -372,7 +359,6 @@ Ref mean(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
   if (!a.is_float_or_half() && !is_pair(a.dtype)) return {};
   const uint64_t mask = dims.mask ? dims.mask : all_dims(a.ndim);
   const double count = static_cast<double>(reduced_count(a, mask));
-  if (is_pair(a.dtype)) return sum_of_parts(a, mask, keepdim, count);
   Ref result = reduce(Reduce::Sum, a, mask, keepdim);
   each_value(result, [count](auto x) { return x / static_cast<decltype(x)>(count); });
   return as_given(std::move(result), a);
@@ -626,9 +612,9 @@ Ref product_of_pairs(const TensorInfo& a, uint64_t mask, bool keepdim) {
       }
     }
     for (Py_ssize_t r = 0; r < rows && length >= kShort; r++, in += stride, out += item) {
-      Py_ssize_t n = std::min(kPiece, length);
-      std::memcpy(product, in, n * item);
-      for (Py_ssize_t i = n; i < length; i += kPiece) multiply(product, in + i * item, nullptr, product, std::min(n, length - i));
+      Py_ssize_t n = std::min(kPiece, length / 2);
+      multiply(in, in + n * item, nullptr, product, n);
+      for (Py_ssize_t i = 2 * n; i < length; i += n) multiply(product, in + i * item, nullptr, product, std::min(n, length - i));
       for (; n > 1; n -= n / 2) multiply(product, product + (n - n / 2) * item, nullptr, product, n / 2);
       std::memcpy(out, product, item);
     }

@@ -1,5 +1,7 @@
 // The pointwise ops for complex numbers: those lines of ops.def whose functions stand here. The C
 // library's functions are PyTorch's.
+#include <type_traits>
+
 #include "kernels/isa/elementwise/pointwise.h"
 #include "kernels/scans.h"
 
@@ -150,9 +152,31 @@ void run_block(const void* a_, [[maybe_unused]] const void* b_, [[maybe_unused]]
   for (ptrdiff_t i = 0; i < n; ++i) out[i] = Op::apply(a[i], Op::arity >= 2 ? b[i] : T(), Op::arity >= 3 ? c[i] : T());
 }
 
+// Some operands are one element: those of the bits of `singles`, of which a is 0.
+template <class T, class Op, int singles>
+void run_beside(const void* a_, const void* b_, [[maybe_unused]] const void* c_, void* out_, ptrdiff_t n) {
+  const T *a = static_cast<const T*>(a_), *b = static_cast<const T*>(b_);
+  [[maybe_unused]] const T* c = static_cast<const T*>(c_);
+  const T x = singles & 1 ? *a : T(), y = singles & 2 ? *b : T(), z = singles & 4 ? *c : T();
+  T* out = static_cast<T*>(out_);
+  RUSHLIGHT_INDEPENDENT
+  for (ptrdiff_t i = 0; i < n; ++i)
+    out[i] = Op::apply(singles & 1 ? x : a[i], singles & 2 ? y : b[i], Op::arity == 2 || singles & 4 ? z : c[i]);
+}
+// Of sums, products and what takes three.
+template <class T, class Op>
+constexpr BlockFn kBeside[8] = {};
+template <class T, class Op>
+  requires(Op::arity == 3)
+constexpr BlockFn kBeside<T, Op>[8] = {nullptr, nullptr, run_beside<T, Op, 2>, nullptr, run_beside<T, Op, 4>,
+                                       nullptr, run_beside<T, Op, 6>};
+template <class T, class Op>
+  requires(std::is_same_v<Op, op_add> || std::is_same_v<Op, op_sub> || std::is_same_v<Op, op_mul>)
+constexpr BlockFn kBeside<T, Op>[8] = {nullptr, run_beside<T, Op, 1>, run_beside<T, Op, 2>};
+
 template <class T, class Op>
 constexpr BlockOp block_op() {
-  if constexpr (requires(T x) { Op::apply(x, x, x); }) return {run_block<T, Op>, Op::cost, Op::arity};
+  if constexpr (requires(T x) { Op::apply(x, x, x); }) return {run_block<T, Op>, Op::cost, Op::arity, kBeside<T, Op>};
   else return {};
 }
 template <class T>

@@ -82,6 +82,36 @@ bool vector_gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const Matri
   return done;
 }
 
+// With each part of a the parts of b in its place, behind it and before it: of the latter two every other one counts.
+template <class T>
+void pair_sums_of(const T* a, const T* b, ptrdiff_t n, T* sums) {
+  using V = Vec<T>;
+  static_assert(V::N % 2 == 0);
+  V same = V::all(0), behind = same, before = same;
+  for (int i = 0; i < 4; i++) sums[i] = 0;
+  const auto one = [&](ptrdiff_t i) {
+    sums[0] += a[i] * b[i], sums[1] += a[i + 1] * b[i + 1], sums[2] += a[i] * b[i + 1], sums[3] += a[i + 1] * b[i];
+  };
+  if (n) one(0);
+  ptrdiff_t i = 2;
+  for (; i + V::N < 2 * n; i += V::N) {
+    const V x = V::load(a + i);
+    same = fma(x, V::load(b + i), same);
+    behind = fma(x, V::load(b + i + 1), behind);
+    before = fma(x, V::load(b + i - 1), before);
+  }
+  T lanes[3][V::N];
+  same.store(lanes[0]), behind.store(lanes[1]), before.store(lanes[2]);
+  for (int j = 0; j < V::N; j += 2)
+    sums[0] += lanes[0][j], sums[1] += lanes[0][j + 1], sums[2] += lanes[1][j], sums[3] += lanes[2][j + 1];
+  for (; i < 2 * n; i += 2) one(i);
+}
+void pair_sums(DType dtype, const void* a, const void* b, ptrdiff_t n, void* sums) {
+  float_or_double(part_of(dtype), [&]<class T>() {
+    pair_sums_of(static_cast<const T*>(a), static_cast<const T*>(b), n, static_cast<T*>(sums));
+  });
+}
+
 template <class T>
 void thin_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b,
                   ptrdiff_t b_row, ptrdiff_t b_column, const T* bias, bool accumulate, T* c, ptrdiff_t ldc) {
@@ -211,6 +241,7 @@ void fill_gemm(DenseKernels& table) {
 #endif
   table.vector_gemm = vector_gemm;
   table.thin_gemm = thin_gemm;
+  table.pair_sums = pair_sums;
   table.gemm_blocks = gemm_blocks;
   table.pack_block = pack_block;
   table.multiply_block = multiply_block;
