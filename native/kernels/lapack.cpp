@@ -182,10 +182,19 @@ bool is_finite(std::complex<R> a) {
   return std::isfinite(a.real()) && std::isfinite(a.imag());
 }
 
-template <class R>
-void own_lu(ptrdiff_t m, ptrdiff_t n, std::complex<R>* a, int* pivots, int* info) {
+// f with the size of square matrices, a constant where it is one of the usual.
+template <class F>
+void with_size(ptrdiff_t n, const F& f) {
+  if (n == 2) return f(std::integral_constant<ptrdiff_t, 2>());
+  if (n == 3) return f(std::integral_constant<ptrdiff_t, 3>());
+  if (n == 4) return f(std::integral_constant<ptrdiff_t, 4>());
+  f(n);
+}
+
+template <class Size, class R>
+void own_lu(Size m, Size n, std::complex<R>* a, int* pivots, int* info) {
   *info = 0;
-  for (ptrdiff_t k = 0; k < std::min(m, n); k++) {
+  for (ptrdiff_t k = 0; k < std::min<ptrdiff_t>(m, n); k++) {
     const auto size = [&](ptrdiff_t i) { return std::abs(a[k * m + i].real()) + std::abs(a[k * m + i].imag()); };
     ptrdiff_t p = k;
     for (ptrdiff_t i = k + 1; i < m; i++)
@@ -205,10 +214,10 @@ void own_lu(ptrdiff_t m, ptrdiff_t n, std::complex<R>* a, int* pivots, int* info
   }
 }
 
-// Of one triangle of op(a), `upper` or not.
-template <class R>
-void own_triangle(ptrdiff_t n, ptrdiff_t k, const std::complex<R>* a, char how, bool upper, bool unit, std::complex<R>* b) {
-  const ptrdiff_t row = how == 'N' ? 1 : n, column = how == 'N' ? n : 1;
+// Of one triangle of op(a), `upper` or not: of LU's factors L has the diagonal of 1, and where it is the upper one, op turns a round.
+template <bool upper, bool unit, class Size, class R>
+void own_triangle(Size n, ptrdiff_t k, const std::complex<R>* a, char how, std::complex<R>* b) {
+  const ptrdiff_t row = upper == unit ? n : 1, column = upper == unit ? 1 : n;
   const R sign = how == 'C' ? -1 : 1;
   const auto at = [&](ptrdiff_t i, ptrdiff_t j) {
     const std::complex<R> x = a[i * row + j * column];
@@ -251,7 +260,10 @@ ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_sm
 bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info) {
   if (in_lanes(dtype, count, m, n)) return small().lu(dtype, count, m, n, a, pivots, info), true;
   if (is_own(dtype, m, n)) {
-    each_own(dtype, count, m * n, a, [&](auto* x, ptrdiff_t i) { own_lu(m, n, x, pivots + i * std::min(m, n), info + i); });
+    each_own(dtype, count, m * n, a, [&](auto* x, ptrdiff_t i) {
+      if (m == n) with_size(n, [&](auto size) { own_lu(size, size, x, pivots + i * n, info + i); });
+      else own_lu(m, n, x, pivots + i * std::min(m, n), info + i);
+    });
     return true;
   }
   if (!library()) return false;
@@ -277,8 +289,10 @@ bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void
     if (plain) exchange(dtype, count, n, k, pivots, true, b);
     each_own(dtype, count, n * k, b, [&]<class T>(T* x, ptrdiff_t i) {
       const T* factors = static_cast<const T*>(a) + i * n * n;
-      own_triangle(n, k, factors, how, false, plain, x);
-      own_triangle(n, k, factors, how, true, !plain, x);
+      with_size(n, [&](auto size) {
+        if (plain) own_triangle<false, true>(size, k, factors, how, x), own_triangle<true, false>(size, k, factors, how, x);
+        else own_triangle<false, false>(size, k, factors, how, x), own_triangle<true, true>(size, k, factors, how, x);
+      });
     });
     if (!plain) exchange(dtype, count, n, k, pivots, false, b);
     return true;

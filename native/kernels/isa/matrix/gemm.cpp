@@ -82,29 +82,34 @@ bool vector_gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const Matri
   return done;
 }
 
-// With each part of a the parts of b in its place, behind it and before it: of the latter two every other one counts.
+template <class T, int... I>
+RUSHLIGHT_INLINE Vec<T> parts_changed(Vec<T> a, std::integer_sequence<int, I...>) {
+#ifdef RUSHLIGHT_SHUFFLES
+  return {__builtin_shufflevector(a.v, a.v, (I ^ 1)...)};
+#else
+  T lanes[Vec<T>::N], other[Vec<T>::N];
+  a.store(lanes);
+  ((other[I] = lanes[I ^ 1]), ...);
+  return Vec<T>::load(other);
+#endif
+}
 template <class T>
 void pair_sums_of(const T* a, const T* b, ptrdiff_t n, T* sums) {
   using V = Vec<T>;
   static_assert(V::N % 2 == 0);
-  V same = V::all(0), behind = same, before = same;
-  for (int i = 0; i < 4; i++) sums[i] = 0;
-  const auto one = [&](ptrdiff_t i) {
-    sums[0] += a[i] * b[i], sums[1] += a[i + 1] * b[i + 1], sums[2] += a[i] * b[i + 1], sums[3] += a[i + 1] * b[i];
-  };
-  if (n) one(0);
-  ptrdiff_t i = 2;
-  for (; i + V::N < 2 * n; i += V::N) {
-    const V x = V::load(a + i);
-    same = fma(x, V::load(b + i), same);
-    behind = fma(x, V::load(b + i + 1), behind);
-    before = fma(x, V::load(b + i - 1), before);
-  }
-  T lanes[3][V::N];
-  same.store(lanes[0]), behind.store(lanes[1]), before.store(lanes[2]);
-  for (int j = 0; j < V::N; j += 2)
-    sums[0] += lanes[0][j], sums[1] += lanes[0][j + 1], sums[2] += lanes[1][j], sums[3] += lanes[2][j + 1];
-  for (; i < 2 * n; i += 2) one(i);
+  V same[2] = {V::all(0), V::all(0)}, other[2] = {V::all(0), V::all(0)};
+  ptrdiff_t i = 0;
+  for (; i + 2 * V::N <= 2 * n; i += 2 * V::N)
+    for (int k = 0; k < 2; k++) {
+      const V x = V::load(a + i + k * V::N), y = V::load(b + i + k * V::N);
+      same[k] = fma(x, y, same[k]);
+      other[k] = fma(x, parts_changed(y, std::make_integer_sequence<int, V::N>()), other[k]);
+    }
+  T lanes[2][V::N];
+  (same[0] + same[1]).store(lanes[0]), (other[0] + other[1]).store(lanes[1]);
+  for (int k = 0; k < 4; k++) sums[k] = 0;
+  for (int j = 0; j < V::N; j++) sums[j % 2] += lanes[0][j], sums[2 + j % 2] += lanes[1][j];
+  for (; i < 2 * n; i++) sums[i % 2] += a[i] * b[i], sums[2 + i % 2] += a[i] * b[i ^ 1];
 }
 void pair_sums(DType dtype, const void* a, const void* b, ptrdiff_t n, void* sums) {
   float_or_double(part_of(dtype), [&]<class T>() {
