@@ -195,7 +195,8 @@ void complex_column(const Product& p, DType real, bool split) {
     const ptrdiff_t deep = std::min(most, p.k - k);
     const T *a = static_cast<const T*>(p.a.data) + 2 * k, *b = static_cast<const T*>(p.b.data) + 2 * k * p.b.row;
     T *re = columns.data(), *im = re + 2 * deep;
-    for (ptrdiff_t i = 0; i < deep; i++, b += 2 * p.b.row) re[2 * i] = im[2 * i + 1] = b[0], re[2 * i + 1] = -b[1], im[2 * i] = b[1];
+    for (ptrdiff_t i = 0; i < deep; i++, b += 2 * p.b.row)
+      re[2 * i] = im[2 * i + 1] = b[0], re[2 * i + 1] = -b[1], im[2 * i] = b[1];
     gemm(real, p.m, 2, 2 * deep, 1.0, {a, 2 * p.a.row, 1}, {re, 1, 2 * deep}, nullptr, p.accumulate || k ? 1.0 : 0.0, p.c, split,
          2 * p.ldc);
   }

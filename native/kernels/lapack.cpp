@@ -174,7 +174,8 @@ std::complex<R> product(std::complex<R> a, std::complex<R> b) {
 template <class R>
 std::complex<R> reciprocal(std::complex<R> a) {
   const bool wide = std::abs(a.real()) >= std::abs(a.imag());
-  const R most = wide ? a.real() : a.imag(), least = wide ? a.imag() : a.real(), ratio = least / most, by = 1 / (most + least * ratio);
+  const R most = wide ? a.real() : a.imag(), least = wide ? a.imag() : a.real(), ratio = least / most,
+          by = 1 / (most + least * ratio);
   return wide ? std::complex<R>(by, -ratio * by) : std::complex<R>(ratio * by, -by);
 }
 template <class R>
@@ -255,7 +256,9 @@ void own_cholesky(ptrdiff_t n, std::complex<R>* a, bool upper, int* info) {
 
 }  // namespace
 
-ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_small(dtype, kAtOnce, m, n) || is_own(dtype, m, n) ? kAtOnce : 1; }
+ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) {
+  return is_small(dtype, kAtOnce, m, n) || is_own(dtype, m, n) ? kAtOnce : 1;
+}
 
 bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info) {
   if (in_lanes(dtype, count, m, n)) return small().lu(dtype, count, m, n, a, pivots, info), true;

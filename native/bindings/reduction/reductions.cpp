@@ -324,9 +324,7 @@ Ref as_given(Ref result, const TensorInfo& a) {
 }
 
 // The sum in the type of the argument, of integers in int64.
-Ref sum_of(const TensorInfo& a, uint64_t mask, bool keepdim) {
-  return as_given(reduce(Reduce::Sum, a, mask, keepdim), a);
-}
+Ref sum_of(const TensorInfo& a, uint64_t mask, bool keepdim) { return as_given(reduce(Reduce::Sum, a, mask, keepdim), a); }
 
 Ref product_of_pairs(const TensorInfo& a, uint64_t mask, bool keepdim);
 
@@ -603,9 +601,12 @@ Ref product_of_pairs(const TensorInfo& a, uint64_t mask, bool keepdim) {
     for (Py_ssize_t r = 0; r < rows && length < kShort; r += kPiece) {
       const Py_ssize_t beside = std::min(kPiece, rows - r);
       char* const to = out + r * item;
-      by_type(part_of(a.dtype), [&](auto* x) {
-        for (Py_ssize_t i = 0; i < 2 * beside; i++) x[i] = i % 2 == 0;
-      }, to);
+      by_type(
+          part_of(a.dtype),
+          [&](auto* x) {
+            for (Py_ssize_t i = 0; i < 2 * beside; i++) x[i] = i % 2 == 0;
+          },
+          to);
       for (Py_ssize_t i = 0; i < length; i++) {
         for (Py_ssize_t j = 0; j < beside; j++) std::memcpy((i ? factors : to) + j * item, in + (r + j) * stride + i * item, item);
         if (i) multiply(to, factors, nullptr, to, beside);

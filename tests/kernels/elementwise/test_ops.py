@@ -203,14 +203,22 @@ def test_complex_numbers_at_their_ends(dtype):
     t = torch.tensor(z)
 
     def parts(x, nan, above, below):
-        return [nan if v != v else above if v == math.inf else below if v == -math.inf else v for v in x]
+        return [
+            nan if v != v else above if v == math.inf else below if v == -math.inf else v for v in x
+        ]
 
     found = torch.nan_to_num(t, 5.0, math.nan, -7.0).numpy()
-    np.testing.assert_array_equal(found.real, np.array(parts(z.real, 5, math.nan, -7), found.real.dtype))
-    np.testing.assert_array_equal(found.imag, np.array(parts(z.imag, 5, math.nan, -7), found.real.dtype))
+    np.testing.assert_array_equal(
+        found.real, np.array(parts(z.real, 5, math.nan, -7), found.real.dtype)
+    )
+    np.testing.assert_array_equal(
+        found.imag, np.array(parts(z.imag, 5, math.nan, -7), found.real.dtype)
+    )
     near = z[np.isfinite(z) & (z != 0) & (np.abs(z) < 1e38)]
     found = torch.sgn(torch.tensor(near)).numpy()
-    np.testing.assert_allclose(found, near.astype(np.complex128) / np.abs(near.astype(np.complex128)), 1e-6)
+    np.testing.assert_allclose(
+        found, near.astype(np.complex128) / np.abs(near.astype(np.complex128)), 1e-6
+    )
     assert torch.sgn(torch.zeros(3, dtype=t.dtype)).tolist() == [0, 0, 0]
 
 

@@ -305,7 +305,11 @@ def test_images_whose_channels_are_adjacent(size, dtype):
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize(
     ("x_shape", "w_shape", "groups"),
-    [((2, 4, 9), (6, 2, 3), 2), ((2, 3, 7, 6), (5, 3, 3, 2), 1), ((1, 2, 4, 5, 4), (3, 2, 2, 3, 2), 1)],
+    [
+        ((2, 4, 9), (6, 2, 3), 2),
+        ((2, 3, 7, 6), (5, 3, 3, 2), 1),
+        ((1, 2, 4, 5, 4), (3, 2, 2, 3, 2), 1),
+    ],
 )
 def test_complex_numbers_by_four_convolutions_of_their_parts(dtype, x_shape, w_shape, groups):
     n = len(x_shape) - 2
@@ -318,7 +322,10 @@ def test_complex_numbers_by_four_convolutions_of_their_parts(dtype, x_shape, w_s
     def whole(f, a, b):
         """f is linear in both."""
         (p, q), (r, s) = a, b
-        pr, qs, ps, qr = (f(rushlight.tensor(x), rushlight.tensor(y)).numpy() for x, y in ((p, r), (q, s), (p, s), (q, r)))
+        pr, qs, ps, qr = (
+            f(rushlight.tensor(x), rushlight.tensor(y)).numpy()
+            for x, y in ((p, r), (q, s), (p, s), (q, r))
+        )
         return pr - qs + 1j * (ps + qr)
 
     def given(pair):

@@ -168,8 +168,8 @@ template <class T, class Op>
 constexpr BlockFn kBeside[8] = {};
 template <class T, class Op>
   requires(Op::arity == 3)
-constexpr BlockFn kBeside<T, Op>[8] = {nullptr, nullptr, run_beside<T, Op, 2>, nullptr, run_beside<T, Op, 4>,
-                                       nullptr, run_beside<T, Op, 6>};
+constexpr BlockFn kBeside<T, Op>[8] = {
+    nullptr, nullptr, run_beside<T, Op, 2>, nullptr, run_beside<T, Op, 4>, nullptr, run_beside<T, Op, 6>};
 template <class T, class Op>
   requires(std::is_same_v<Op, op_add> || std::is_same_v<Op, op_sub> || std::is_same_v<Op, op_mul>)
 constexpr BlockFn kBeside<T, Op>[8] = {nullptr, run_beside<T, Op, 1>, run_beside<T, Op, 2>};

@@ -112,9 +112,8 @@ void pair_sums_of(const T* a, const T* b, ptrdiff_t n, T* sums) {
   for (; i < 2 * n; i++) sums[i % 2] += a[i] * b[i], sums[2 + i % 2] += a[i] * b[i ^ 1];
 }
 void pair_sums(DType dtype, const void* a, const void* b, ptrdiff_t n, void* sums) {
-  float_or_double(part_of(dtype), [&]<class T>() {
-    pair_sums_of(static_cast<const T*>(a), static_cast<const T*>(b), n, static_cast<T*>(sums));
-  });
+  float_or_double(part_of(dtype),
+                  [&]<class T>() { pair_sums_of(static_cast<const T*>(a), static_cast<const T*>(b), n, static_cast<T*>(sums)); });
 }
 
 template <class T>

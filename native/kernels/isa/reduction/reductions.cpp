@@ -271,7 +271,8 @@ RUSHLIGHT_SHARED void sum_parts(const T* p, ptrdiff_t n, T* out) {
 }
 template <class T>
 void pair_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, void* out) {
-  for (ptrdiff_t r = 0; r < rows; r++, in += row_stride) sum_parts(reinterpret_cast<const T*>(in), 2 * n, static_cast<T*>(out) + 2 * r);
+  for (ptrdiff_t r = 0; r < rows; r++, in += row_stride)
+    sum_parts(reinterpret_cast<const T*>(in), 2 * n, static_cast<T*>(out) + 2 * r);
 }
 template <class T>
 void pair_columns(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t inner, void* out) {

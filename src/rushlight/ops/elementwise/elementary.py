@@ -518,7 +518,7 @@ frac = pointwise(
 
 
 def _replaced(input: Any, nan: Any, above: Any, below: Any) -> Any:
-    """With other numbers in the places of NaN and the infinities, of complex numbers in each part."""
+    """With other numbers for NaN and the infinities, of complex numbers in each part."""
     if isinstance(input, Symbol):
         finite = input.trace.emit("with_ends", input, above, below)
         return input.trace.emit("where_nan", input, nan, finite)
