@@ -163,11 +163,11 @@ void run_beside(const void* a_, const void* b_, [[maybe_unused]] const void* c_,
   for (ptrdiff_t i = 0; i < n; ++i)
     out[i] = Op::apply(singles & 1 ? x : a[i], singles & 2 ? y : b[i], Op::arity == 2 || singles & 4 ? z : c[i]);
 }
-// Of sums, products and what takes three.
+// Of sums, products and arithmetic of three; a choice would become a branch.
 template <class T, class Op>
 constexpr BlockFn kBeside[8] = {};
 template <class T, class Op>
-  requires(Op::arity == 3)
+  requires(Op::arity == 3 && !std::is_same_v<Op, op_where>)
 constexpr BlockFn kBeside<T, Op>[8] = {
     nullptr, nullptr, run_beside<T, Op, 2>, nullptr, run_beside<T, Op, 4>, nullptr, run_beside<T, Op, 6>};
 template <class T, class Op>
