@@ -180,6 +180,21 @@ def test_complex_numbers_and_integers(dtype):
             as_defined(c, a, b)
 
 
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_dots_of_complex_numbers(dtype):
+    rng = np.random.default_rng(8)
+    for n in (0, 1, 7, 8, 9, 33, 4096, 4097, 9001):
+        a, b = numbers(rng, dtype, n), numbers(rng, dtype, n)
+        bound = 4 * np.finfo(dtype).eps * (np.abs(a) @ np.abs(b))
+        twice = torch.from_numpy(np.repeat(b, 2))[::2]
+        for y in (torch.from_numpy(b), twice):
+            x = torch.from_numpy(a)
+            for found in (x.dot(y), x @ y, x.conj().vdot(y)):
+                assert abs(complex(found) - np.dot(a.astype(complex), b.astype(complex))) <= bound
+            assert abs(complex(x.vdot(y)) - np.vdot(a.astype(complex), b.astype(complex))) <= bound
+    assert kernels.vdot(torch.from_numpy(a), torch.from_numpy(b[1:])) is NotImplemented
+
+
 def layouts_of(a):
     wide = np.zeros((a.shape[0] + 1, 2 * a.shape[1]), a.dtype)
     wide[1:, ::2] = a

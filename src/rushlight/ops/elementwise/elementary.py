@@ -520,8 +520,8 @@ frac = pointwise(
 def _replaced(input: Any, nan: Any, above: Any, below: Any) -> Any:
     """With other numbers for NaN and the infinities, of complex numbers in each part."""
     if isinstance(input, Symbol):
-        finite = input.trace.emit("with_ends", input, above, below)
-        return input.trace.emit("where_nan", input, nan, finite)
+        emit = input.trace.emit
+        return emit("where_nan", input, nan, emit("with_ends", input, above, below))
     finite = where(input == math.inf, above, where(input == -math.inf, below, input))
     return where(isnan(input), nan, finite)
 
