@@ -209,12 +209,13 @@ template <class F, class... P>
 auto by_type(DType dtype, const F& f, P*... bytes) {
   return dtype == DType::F32 ? f(elements<float>(bytes)...) : f(elements<double>(bytes)...);
 }
-// Replaces each element x of a new tensor of F32 or F64 by f(x).
+// Replaces each element x of a new tensor of F32 or F64, or each part of complex ones, by f(x).
 template <class F>
 void each_value(const Ref& made, const F& f) {
   if (!has_memory(made)) return;
-  const auto replace = [&]<class T>(T* x) { std::transform(x, x + as_tensor(made)->numel(), x, f); };
-  by_type(as_tensor(made)->dtype, replace, data_of(made));
+  const DType part = part_of(as_tensor(made)->dtype);
+  const auto replace = [&]<class T>(T* x) { std::transform(x, x + as_tensor(made)->nbytes() / item_size(part), x, f); };
+  by_type(part, replace, data_of(made));
 }
 
 // out (n elements) = the sum of the m rows of contiguous data of F32 or F64. Over threads where large, in an order that depends on

@@ -277,6 +277,9 @@ struct DenseKernels {
                       const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
   void (*thin_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
                     bool accumulate, void* c, ptrdiff_t ldc);
+  // Of two rows of n numbers of C64 or C128 the sums of real times real, imaginary by imaginary, real by imaginary and imaginary by
+  // real parts, in the type of the parts.
+  void (*pair_sums)(DType dtype, const void* a, const void* b, ptrdiff_t n, void* sums);
   // As thin_gemm, of I32 and I64: modulo what they hold.
   void (*integer_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
                        bool accumulate, void* c, ptrdiff_t ldc);

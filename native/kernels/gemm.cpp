@@ -185,17 +185,34 @@ void complex_row(const Product& p, DType real, bool split) {
   }
 }
 
+// Rows of adjacent numbers times a column: rows of real numbers times two columns, which lead to the real and the imaginary parts.
+template <class T>
+void complex_column(const Product& p, DType real, bool split) {
+  constexpr ptrdiff_t kDepth = 2048;
+  Scratch<T> columns(4 * std::min(p.k, kDepth));
+  const ptrdiff_t most = columns.holds(4 * std::min(p.k, kDepth)) ? kDepth : Scratch<T>::kLeast / 4;
+  for (ptrdiff_t k = 0; k < p.k; k += most) {
+    const ptrdiff_t deep = std::min(most, p.k - k);
+    const T *a = static_cast<const T*>(p.a.data) + 2 * k, *b = static_cast<const T*>(p.b.data) + 2 * k * p.b.row;
+    T *re = columns.data(), *im = re + 2 * deep;
+    for (ptrdiff_t i = 0; i < deep; i++, b += 2 * p.b.row)
+      re[2 * i] = im[2 * i + 1] = b[0], re[2 * i + 1] = -b[1], im[2 * i] = b[1];
+    gemm(real, p.m, 2, 2 * deep, 1.0, {a, 2 * p.a.row, 1}, {re, 1, 2 * deep}, nullptr, p.accumulate || k ? 1.0 : 0.0, p.c, split,
+         2 * p.ldc);
+  }
+}
+
 template <class T>
 void complex_gemm(const Product& p, DType real, bool split) {
   if (p.k == 0 && !p.accumulate)
     for (ptrdiff_t i = 0; i < p.m; i++) std::memset(p.c + i * p.ldc * p.item(), 0, p.n * p.item());
+  if (p.n == 1 && p.a.column == 1) return complex_column<T>(p, real, split);
   if (p.m == 1 && p.b.column == 1) return complex_row<T>(p, real, split);
-  if (p.n == 1 && p.a.row == 1 && p.ldc == 1) {
-    Product turned = p;
-    turned.m = 1, turned.n = p.m;
-    turned.a = {p.b.data, p.b.column, p.b.row}, turned.b = {p.a.data, p.a.column, p.a.row};
-    return complex_row<T>(turned, real, split);
-  }
+  Product turned = p;
+  turned.m = p.n, turned.n = p.m, turned.ldc = 1;
+  turned.a = {p.b.data, p.b.column, p.b.row}, turned.b = {p.a.data, p.a.column, p.a.row};
+  if (p.m == 1 && p.b.row == 1) return complex_column<T>(turned, real, split);
+  if (p.n == 1 && p.a.row == 1 && p.ldc == 1) return complex_row<T>(turned, real, split);
   const bool copied = p.a.column != 1 && p.k > 1;
   ptrdiff_t rows = copied ? std::min(p.m, ptrdiff_t{256}) : p.m, depth = std::min(p.k, ptrdiff_t{256});
   ptrdiff_t columns = std::min(p.n, ptrdiff_t{512});

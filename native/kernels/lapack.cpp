@@ -152,12 +152,123 @@ void exchange(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const int*
   });
 }
 
+// ---- small matrices of complex numbers, without the library, whose calls cost more than they compute
+
+constexpr ptrdiff_t kOwn = 8;
+bool is_own(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_pair(dtype) && std::max(m, n) <= kOwn; }
+// f with `count` matrices of `size` elements, one after the other, and the number of each.
+template <class F>
+void each_own(DType dtype, ptrdiff_t count, ptrdiff_t size, void* a, const F& f) {
+  const auto run = [&]<class T>(T* x) {
+    for (ptrdiff_t i = 0; i < count; i++) f(x + i * size, i);
+  };
+  dtype == DType::C64 ? run(static_cast<std::complex<float>*>(a)) : run(static_cast<std::complex<double>*>(a));
+}
+// The plain product: that of the standard looks again where it is NaN.
+template <class R>
+std::complex<R> product(std::complex<R> a, std::complex<R> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+// After Smith, as in pointwise_complex.cpp.
+template <class R>
+std::complex<R> reciprocal(std::complex<R> a) {
+  const bool wide = std::abs(a.real()) >= std::abs(a.imag());
+  const R most = wide ? a.real() : a.imag(), least = wide ? a.imag() : a.real(), ratio = least / most,
+          by = 1 / (most + least * ratio);
+  return wide ? std::complex<R>(by, -ratio * by) : std::complex<R>(ratio * by, -by);
+}
+template <class R>
+bool is_finite(std::complex<R> a) {
+  return std::isfinite(a.real()) && std::isfinite(a.imag());
+}
+
+// f with the size of square matrices, a constant where it is one of the usual.
+template <class F>
+void with_size(ptrdiff_t n, const F& f) {
+  if (n == 2) return f(std::integral_constant<ptrdiff_t, 2>());
+  if (n == 3) return f(std::integral_constant<ptrdiff_t, 3>());
+  if (n == 4) return f(std::integral_constant<ptrdiff_t, 4>());
+  f(n);
+}
+
+template <class Size, class R>
+void own_lu(Size m, Size n, std::complex<R>* a, int* pivots, int* info) {
+  *info = 0;
+  for (ptrdiff_t k = 0; k < std::min<ptrdiff_t>(m, n); k++) {
+    const auto size = [&](ptrdiff_t i) { return std::abs(a[k * m + i].real()) + std::abs(a[k * m + i].imag()); };
+    ptrdiff_t p = k;
+    for (ptrdiff_t i = k + 1; i < m; i++)
+      if (size(i) > size(p)) p = i;
+    pivots[k] = static_cast<int>(p + 1);
+    for (ptrdiff_t j = 0; j < n && p != k; j++) std::swap(a[j * m + k], a[j * m + p]);
+    const std::complex<R> pivot = a[k * m + k];
+    if (pivot == R(0)) {
+      if (!*info) *info = static_cast<int>(k + 1);
+      continue;
+    }
+    const std::complex<R> by = reciprocal(pivot);
+    const bool fits = is_finite(by);
+    for (ptrdiff_t i = k + 1; i < m; i++) a[k * m + i] = fits ? product(a[k * m + i], by) : a[k * m + i] / pivot;
+    for (ptrdiff_t j = k + 1; j < n; j++)
+      for (ptrdiff_t i = k + 1; i < m; i++) a[j * m + i] -= product(a[k * m + i], a[j * m + k]);
+  }
+}
+
+// Of one triangle of op(a), `upper` or not: of LU's factors L has the diagonal of 1, and where it is the upper one, op turns a round.
+template <bool upper, bool unit, class Size, class R>
+void own_triangle(Size n, ptrdiff_t k, const std::complex<R>* a, char how, std::complex<R>* b) {
+  const ptrdiff_t row = upper == unit ? n : 1, column = upper == unit ? 1 : n;
+  const R sign = how == 'C' ? -1 : 1;
+  const auto at = [&](ptrdiff_t i, ptrdiff_t j) {
+    const std::complex<R> x = a[i * row + j * column];
+    return std::complex<R>(x.real(), sign * x.imag());
+  };
+  std::complex<R> by[kOwn];
+  bool fit = true;
+  for (ptrdiff_t i = 0; i < n && !unit; i++) fit = is_finite(by[i] = reciprocal(at(i, i))) && fit;
+  for (ptrdiff_t c = 0; c < k; c++, b += n)
+    for (ptrdiff_t s = 0; s < n; s++) {
+      const ptrdiff_t i = upper ? n - 1 - s : s;
+      std::complex<R> x = b[i];
+      for (ptrdiff_t j = upper ? i + 1 : 0; j < (upper ? n : i); j++) x -= product(at(i, j), b[j]);
+      b[i] = unit ? x : fit ? product(x, by[i]) : x / at(i, i);
+    }
+}
+
+template <class R>
+void own_cholesky(ptrdiff_t n, std::complex<R>* a, bool upper, int* info) {
+  const auto at = [&](ptrdiff_t i, ptrdiff_t j) { return upper ? std::conj(a[i * n + j]) : a[j * n + i]; };
+  for (ptrdiff_t j = 0; j < n; j++) {
+    R pivot = a[j * n + j].real();
+    for (ptrdiff_t p = 0; p < j; p++) pivot -= std::norm(at(j, p));
+    *info = pivot > 0 ? 0 : static_cast<int>(j + 1);
+    a[j * n + j] = pivot = *info ? pivot : std::sqrt(pivot);
+    if (*info) return;
+    for (ptrdiff_t i = j + 1; i < n; i++) {
+      std::complex<R> x = at(i, j);
+      for (ptrdiff_t p = 0; p < j; p++) x -= product(at(i, p), std::conj(at(j, p)));
+      x /= pivot;
+      (upper ? a[i * n + j] : a[j * n + i]) = upper ? std::conj(x) : x;
+    }
+  }
+}
+
 }  // namespace
 
-ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_small(dtype, kAtOnce, m, n) ? kAtOnce : 1; }
+ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) {
+  return is_small(dtype, kAtOnce, m, n) || is_own(dtype, m, n) ? kAtOnce : 1;
+}
 
 bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info) {
   if (in_lanes(dtype, count, m, n)) return small().lu(dtype, count, m, n, a, pivots, info), true;
+  if (is_own(dtype, m, n)) {
+    each_own(dtype, count, m * n, a, [&](auto* x, ptrdiff_t i) {
+      if (m == n) with_size(n, [&](auto size) { own_lu(size, size, x, pivots + i * n, info + i); });
+      else own_lu(m, n, x, pivots + i * std::min(m, n), info + i);
+    });
+    return true;
+  }
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(n), leading = std::max(rows, 1);
@@ -173,6 +284,19 @@ bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void
     const bool plain = how == 'N';
     if (plain) exchange(dtype, count, n, k, pivots, true, b);
     small().triangle(dtype, count, n, k, a, {n * n, plain ? 1 : n, plain ? n : 1}, {false, plain, Again::Lu}, b, {n * k, 1, n});
+    if (!plain) exchange(dtype, count, n, k, pivots, false, b);
+    return true;
+  }
+  if (is_own(dtype, n, n)) {
+    const bool plain = how == 'N';
+    if (plain) exchange(dtype, count, n, k, pivots, true, b);
+    each_own(dtype, count, n * k, b, [&]<class T>(T* x, ptrdiff_t i) {
+      const T* factors = static_cast<const T*>(a) + i * n * n;
+      with_size(n, [&](auto size) {
+        if (plain) own_triangle<false, true>(size, k, factors, how, x), own_triangle<true, false>(size, k, factors, how, x);
+        else own_triangle<false, false>(size, k, factors, how, x), own_triangle<true, true>(size, k, factors, how, x);
+      });
+    });
     if (!plain) exchange(dtype, count, n, k, pivots, false, b);
     return true;
   }
@@ -195,6 +319,10 @@ bool solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, void* a, int*
 
 bool cholesky(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info) {
   if (in_lanes(dtype, count, n, n)) return small().cholesky(dtype, count, n, a, upper, info), true;
+  if (is_own(dtype, n, n)) {
+    each_own(dtype, count, n * n, a, [&](auto* x, ptrdiff_t i) { own_cholesky(n, x, upper, info + i); });
+    return true;
+  }
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int size = static_cast<int>(n), leading = std::max(size, 1);

@@ -88,22 +88,23 @@ double log_add_exp(double a, double b) {
   return std::isinf(high) ? high : high + std::log1p(std::exp((a < b ? a : b) - high));
 }
 
-// Of complex numbers; the one with the larger real part keeps its angle, and the other turns it.
-std::complex<double> log_add_exp(std::complex<double> a, std::complex<double> b) {
-  const bool below = a.real() < b.real();
-  const std::complex<double> low = below ? a : b, high = below ? b : a;
-  const auto is_nan = [](std::complex<double> z) { return std::isnan(z.real()) || std::isnan(z.imag()); };
-  if (is_nan(a) || is_nan(b)) return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
-  if (std::isinf(high.real()) && low.real() == high.real()) return high.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
-  const std::complex<double> e = std::exp(low - high);
-  const double x = e.real(), y = e.imag(), beyond = x * (2 + x) + y * y;  // |1 + e|^2 - 1
-  return high +
-         std::complex<double>(beyond > -0.5 ? 0.5 * std::log1p(beyond) : std::log(std::hypot(x + 1, y)), std::atan2(y, x + 1));
-}
-
 constexpr ptrdiff_t kBlock = 256;
 
 }  // namespace
+
+// The one with the larger real part keeps its angle, and the other turns it.
+template <class T>
+std::complex<T> log_add_exp(std::complex<T> a, std::complex<T> b) {
+  const bool below = a.real() < b.real();
+  const std::complex<T> low = below ? a : b, high = below ? b : a;
+  const auto is_nan = [](std::complex<T> z) { return std::isnan(z.real()) || std::isnan(z.imag()); };
+  if (is_nan(a) || is_nan(b)) return {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::quiet_NaN()};
+  if (std::isinf(high.real()) && low.real() == high.real()) return high.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
+  const std::complex<T> e = std::exp(low - high);
+  const T x = e.real(), y = e.imag(), beyond = x * (2 + x) + y * y;  // |1 + e|^2 - 1
+  const T size = beyond > T(-0.5) ? std::log1p(beyond) / 2 : std::log(std::hypot(x + 1, y));
+  return {high.real() + size, high.imag() + std::atan2(y, x + 1)};
+}
 
 bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width,
                      char* values, int64_t* places) {
@@ -249,6 +250,8 @@ void logcumsumexp_backward(const T* g, const T* x, const T* out, ptrdiff_t rows,
   }
 }
 
+template std::complex<float> log_add_exp(std::complex<float>, std::complex<float>);
+template std::complex<double> log_add_exp(std::complex<double>, std::complex<double>);
 template void complex_products(const float*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, float*);
 template void complex_products(const double*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, double*);
 template void cumprod_backward(const float*, const float*, ptrdiff_t, ptrdiff_t, float*);

@@ -1,5 +1,7 @@
 // Scans along rows of contiguous elements: what each step has depends on the one before.
 #pragma once
+#include <complex>
+
 #include "kernels/kernels.h"
 
 namespace rushlight {
@@ -8,6 +10,10 @@ namespace rushlight {
 // its latest place; a NaN wins.
 bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width,
                      char* values, int64_t* places);
+
+// The logarithm of the sum of two numbers' exponentials, of parts of float or double.
+template <class T>
+std::complex<T> log_add_exp(std::complex<T> a, std::complex<T> b);
 
 // Running products of complex numbers, of parts of float or double.
 template <class T>

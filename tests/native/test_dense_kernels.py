@@ -258,7 +258,7 @@ def test_reduction_arguments():
     assert kernels.sum([1.0]) is NotImplemented
     assert kernels.mean(np.ones(3, np.int64)) is NotImplemented
     assert kernels.sum(np.ones(3, ">f4")) is NotImplemented
-    assert kernels.prod(np.ones(3, np.complex64)) is NotImplemented
+    assert kernels.amax(np.ones(3, np.complex64)) is NotImplemented
 
 
 # --- softmax ---

@@ -581,8 +581,19 @@ bool names_elements(const TensorInfo& index, Py_ssize_t size) {
   return !(signs >> 63);
 }
 
-// A number as a tensor of a floating-point type; empty where there is no kernel for it.
+// A number as a tensor of a floating-point or complex type; empty where there is no kernel for it.
 Ref number_as(DType dtype, PyObject* value) {
+  if (is_pair(dtype)) {
+    if (!PyComplex_Check(value) && !PyFloat_Check(value) && !PyLong_Check(value)) return {};
+    const Py_complex z = PyComplex_AsCComplex(value);
+    if (PyErr_Occurred()) return PyErr_Clear(), Ref();
+    Ref one = new_ref(DType::C128, 0, nullptr, DeviceType::Cpu);
+    data_of<double>(one)[0] = z.real, data_of<double>(one)[1] = z.imag;
+    one = rounded(std::move(one), dtype);
+    const Ref wide = converted(one, DType::C128);
+    const auto lost = [&](int part, double x) { return std::isinf(data_of<double>(wide)[part]) && !std::isinf(x); };
+    return lost(0, z.real) || lost(1, z.imag) ? Ref() : std::move(one);
+  }
   double number;
   if (dtype == DType::I64 && PyLong_CheckExact(value)) {
     const long long whole = PyLong_AsLongLong(value);
@@ -729,6 +740,8 @@ struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
     how = kLands[this->at], mean = this->at == 1;
     return true;
   }
+  // Complex numbers have no order.
+  bool fits(const TensorInfo& x) const { return x.is_float() || (is_pair(x.dtype) && (how == Land::Add || how == Land::Mul)); }
   // The value that changes none.
   Ref neutral(DType dtype) const {
     const double infinity = HUGE_VAL;
@@ -748,7 +761,8 @@ struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
     const Py_ssize_t n = as_tensor(counts)->numel(), outer = n && inner ? as_tensor(own)->numel() / n / inner : 0;
     std::fill_n(many, n, include_self ? 1 : 0);
     if (!land(info_of(counts), info_of(one))) return {};
-    by_type(x.dtype, [&](auto* to) { divide_by(to, many, outer, n, inner); }, data_of(own));
+    const Py_ssize_t parts = is_pair(x.dtype) ? 2 : 1;
+    by_type(part_of(x.dtype), [&](auto* to) { divide_by(to, many, outer, n, inner * parts); }, data_of(own));
     if (as_tensor(own) != x.tensor) copy_values(Ref::borrow(as_object(x.tensor)), as_tensor(own));
     return none();
   }
@@ -760,7 +774,7 @@ using Reduction = ReductionTo<"amax", "amin">;
 Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Reduction reduce,
                        bool include_self) {
   Scattering s;
-  if (!x.is_float() || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) || !s.read(x, dim, index, src))
+  if (!reduce.fits(x) || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) || !s.read(x, dim, index, src))
     return {};
   if (!include_self && !land(x, dim, s.index, info_of(reduce.neutral(x.dtype)), Land::Set, true)) return {};
   if (!land(x, dim, s.index, src, reduce.how, true)) return {};
@@ -773,7 +787,7 @@ Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, co
 Nothing index_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& source, Reduction reduce,
                      bool include_self) {
   Slices s;
-  if (!x.is_float() || is_meta(x, index, source) || (reduce.how == Land::Add && !reduce.mean)) return {};
+  if (!reduce.fits(x) || is_meta(x, index, source) || (reduce.how == Land::Add && !reduce.mean)) return {};
   if (x.ndim != source.ndim || !s.read(x, dim, index, source)) return {};
   if (!include_self && !s.fill(info_of(reduce.neutral(x.dtype)))) return {};
   if (!s.land(reduce.how)) return {};

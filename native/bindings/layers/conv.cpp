@@ -105,7 +105,7 @@ Ref no_memory_or(bool worked, Ref result, DType type) { return worked ? rounded(
 
 // Whether two tensors of one to three dimensions, batch and channels have a type that is computed here.
 bool fits(const TensorInfo& a, const TensorInfo& b) {
-  return a.is_float_or_half() && b.dtype == a.dtype && a.ndim >= 3 && a.ndim <= 5 && b.ndim == a.ndim;
+  return (a.is_float_or_half() || is_pair(a.dtype)) && b.dtype == a.dtype && a.ndim >= 3 && a.ndim <= 5 && b.ndim == a.ndim;
 }
 
 bool fits(const TensorInfo& bias, DType type) { return !bias.tensor || (bias.dtype == type && bias.ndim == 1); }
@@ -190,6 +190,82 @@ Ref mix_channels(const TensorInfo& images, const MatrixView& weights, const Ref&
   return make_view(rows, l);
 }
 
+// ---- complex numbers: real ones of twice the channels, the parts of a channel side by side
+
+// (a, b, ...) as real numbers (a, 2 b, ...).
+Ref parts_of(const TensorInfo& x) {
+  const ptrdiff_t part = item_size(part_of(x.dtype));
+  Layout l;
+  for (int d = 0; d < x.ndim; d++) {
+    l.add(x.shape[d], x.strides[d]);
+    if (d == 1) l.add(2, part);
+  }
+  const Ref view = owned(new_view(x.tensor, part_of(x.dtype), l.ndim, l.shape, l.strides, 0));
+  const Ref made = owned(contiguous_copy(as_tensor(view)));
+  Layout joined(as_tensor(made));
+  joined.remove(1);
+  joined.shape[1] = times(2, x.shape[1]);
+  return make_view(info_of(made), joined);
+}
+Ref bias_parts(const TensorInfo& bias) {
+  const Ref own = contiguous(bias.tensor);
+  const Py_ssize_t size = 2 * bias.shape[0], step = item_size(part_of(bias.dtype));
+  return owned(new_view(as_tensor(own), part_of(bias.dtype), 1, &size, &step, 0));
+}
+// The way back.
+Ref whole_of(const Ref& parts, DType type) {
+  if (!parts) return {};
+  const TensorInfo x = info_of(parts);
+  Layout l(x.tensor);
+  l.shape[1] /= 2;
+  l.strides[1] *= 2;
+  l.add(2, x.strides[1]);
+  const Ref view = make_view(x, l), made = owned(contiguous_copy(as_tensor(view)));
+  Layout whole(as_tensor(made));
+  whole.remove(whole.ndim - 1);
+  return owned(new_view(as_tensor(made), type, whole.ndim, whole.shape, whole.strides, 0));
+}
+// Each number x + iy of weights as the square (x, -y; y, x); of its conjugate where `back`.
+Ref squares_of(const TensorInfo& w, bool back) {
+  const Ref own = contiguous(w.tensor);
+  Py_ssize_t shape[5], taps = 1;
+  for (int d = 0; d < w.ndim; d++) shape[d] = d < 2 ? times(2, w.shape[d]) : w.shape[d], taps *= d < 2 ? 1 : w.shape[d];
+  Ref made = new_ref(part_of(w.dtype), w.ndim, shape, DeviceType::Cpu);
+  const auto run = [&]<class T>(const T* from, T* to) {
+    const Py_ssize_t row = shape[1] * taps;
+    for (Py_ssize_t o = 0; o < w.shape[0]; o++, to += 2 * row)
+      for (Py_ssize_t c = 0; c < w.shape[1]; c++)
+        for (Py_ssize_t t = 0; t < taps; t++, from += 2) {
+          T* square = to + 2 * c * taps + t;
+          square[0] = square[row + taps] = from[0];
+          square[taps] = back ? from[1] : -from[1];
+          square[row] = -square[taps];
+        }
+  };
+  by_type(part_of(w.dtype), run, static_cast<const char*>(data_of(own)), data_of(made));
+  return made;
+}
+// The way back, of products of the parts.
+Ref sums_of_squares(const Ref& squares, DType type) {
+  if (!squares) return {};
+  const TensorInfo x = info_of(squares);
+  Py_ssize_t shape[5], taps = 1;
+  for (int d = 0; d < x.ndim; d++) shape[d] = d < 2 ? x.shape[d] / 2 : x.shape[d], taps *= d < 2 ? 1 : x.shape[d];
+  Ref made = new_ref(type, x.ndim, shape, DeviceType::Cpu);
+  const auto run = [&]<class T>(const T* from, T* to) {
+    const Py_ssize_t row = x.shape[1] * taps;
+    for (Py_ssize_t o = 0; o < shape[0]; o++, from += 2 * row)
+      for (Py_ssize_t c = 0; c < shape[1]; c++)
+        for (Py_ssize_t t = 0; t < taps; t++, to += 2) {
+          const T* square = from + 2 * c * taps + t;
+          to[0] = square[0] - square[row + taps];
+          to[1] = square[taps] + square[row];
+        }
+  };
+  by_type(part_of(type), run, static_cast<const char*>(data_of(squares)), data_of(made));
+  return made;
+}
+
 Ref convolution(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bias, IntOrInts stride, IntOrInts padding,
                 IntOrInts dilation, Py_ssize_t groups) {
   Geometry g;
@@ -201,6 +277,12 @@ Ref convolution(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bi
   const DeviceType device = device_of(x, w, bias);
   const DType own = x.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
+  if (is_pair(own)) {
+    const Ref images = parts_of(x), weights = squares_of(w, false), row = bias.tensor ? bias_parts(bias) : Ref();
+    TensorOrNone added;
+    if (row) added.set(row);
+    return whole_of(convolution(info_of(images), info_of(weights), added, stride, padding, dilation, groups), own);
+  }
   if (by_channels(g, x)) {
     const Ref weights = contiguous(w.tensor), row = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
     return mix_channels(x, {data_of(weights), 1, g.in_channels}, weights, row, g.out_channels);
@@ -244,6 +326,14 @@ Ref convolution_input(const TensorInfo& grad, const TensorInfo& w, const TensorO
   const DeviceType device = device_of(grad, w, bias);
   const DType own = grad.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
+  if (is_pair(own)) {
+    const Ref images = parts_of(grad), weights = squares_of(w, true), row = bias.tensor ? bias_parts(bias) : Ref();
+    TensorOrNone added;
+    if (row) added.set(row);
+    Shape wide = x_shape;
+    wide.at[1] *= 2;
+    return whole_of(convolution_input(info_of(images), info_of(weights), added, wide, stride, padding, dilation, groups), own);
+  }
   if (by_channels(g, grad)) {
     const Ref weights = contiguous(w.tensor), row = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
     return mix_channels(grad, {data_of(weights), g.in_channels, 1}, weights, row, g.in_channels);
@@ -265,6 +355,12 @@ Ref convolution_weight(const TensorInfo& grad, const TensorInfo& x, const Shape&
   const DeviceType device = device_of(grad, x);
   const DType own = grad.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
+  if (is_pair(own)) {
+    const Ref slopes = parts_of(grad), images = parts_of(x);
+    Shape wide = w_shape;
+    wide.at[0] *= 2, wide.at[1] *= 2;
+    return sums_of_squares(convolution_weight(info_of(slopes), info_of(images), wide, stride, padding, dilation, groups), own);
+  }
   if (by_channels(g, grad) && by_channels(g, x)) {
     Ref result = new_ref(type, g.dims + 2, shape, device);
     {

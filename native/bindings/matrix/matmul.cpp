@@ -154,8 +154,11 @@ struct Pairs {
 
 // Arguments that do not fit together get NotImplemented, here and below: the definition in ops/matrix/products.py says what is
 // wrong, in words that depend on the case.
+Ref dot_of_pairs(const TensorInfo& a, const TensorInfo& b, bool conjugated);
+
 Ref matmul(const TensorInfo& a, const TensorInfo& b) {
   if (!multiplies(a) || a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return {};
+  if (is_pair(a.dtype) && a.ndim == 1 && b.ndim == 1) return dot_of_pairs(a, b, false);
   Pairs pairs(make_stack(a), make_stack(b, false), factor_type(a.dtype));
   if (!pairs.fit()) return {};
   int ndim = pairs.leading;
@@ -172,7 +175,38 @@ Ref bmm(const TensorInfo& a, const TensorInfo& b) {
   return a.ndim == 3 && b.ndim == 3 && a.shape[0] == b.shape[0] ? matmul(a, b) : Ref();
 }
 Ref mv(const TensorInfo& a, const TensorInfo& b) { return a.ndim == 2 && b.ndim == 1 ? matmul(a, b) : Ref(); }
+// Of complex numbers, the first conjugated or not; sums of short sums.
+Ref dot_of_pairs(const TensorInfo& a, const TensorInfo& b, bool conjugated) {
+  constexpr Py_ssize_t kPiece = 4096;
+  if (a.dtype != b.dtype || a.shape[0] != b.shape[0]) return {};
+  Ref result = new_ref(a.dtype, 0, nullptr, device_of(a, b));
+  if (!has_memory(result)) return result;
+  const Ref left = contiguous(a.tensor), right = contiguous(b.tensor);
+  const Py_ssize_t n = as_tensor(left)->numel(), pieces = (n + kPiece - 1) / kPiece;
+  const char *x = data_of(left), *y = data_of(right);
+  const auto run = [&]<class T>(T* out) {
+    const Workspace sums(static_cast<double>(pieces) * 4 * sizeof(T));
+    if (!sums.p) return false;
+    T* const each = reinterpret_cast<T*>(sums.p);
+    parallel(pieces, kParallelWork / kPiece, [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t i = begin; i < end; i++) {
+        const ptrdiff_t at = i * kPiece * item_size(a.dtype);
+        dense_kernels().pair_sums(a.dtype, x + at, y + at, std::min(kPiece, n - i * kPiece), each + 4 * i);
+      }
+    });
+    double total[4] = {};
+    for (Py_ssize_t i = 0; i < 4 * pieces; i++) total[i % 4] += each[i];
+    out[0] = static_cast<T>(conjugated ? total[0] + total[1] : total[0] - total[1]);
+    out[1] = static_cast<T>(conjugated ? total[2] - total[3] : total[2] + total[3]);
+    return true;
+  };
+  const Unlocked unlocked(n > kReleaseWork, left, right, result);
+  return by_type(part_of(a.dtype), run, data_of(result)) ? std::move(result) : Ref();
+}
 Ref dot(const TensorInfo& a, const TensorInfo& b) { return a.ndim == 1 && b.ndim == 1 ? matmul(a, b) : Ref(); }
+Ref vdot(const TensorInfo& a, const TensorInfo& b) {
+  return a.ndim == 1 && b.ndim == 1 && is_pair(a.dtype) ? dot_of_pairs(a, b, true) : dot(a, b);
+}
 
 // Whether the columns of a matrix follow each other, as torch looks: the gradient then has this layout too.
 bool lies_by_columns(const TensorOrNone& a) {
@@ -458,6 +492,7 @@ const KernelRows rows{
     long_kernel<bmm, "bmm(a, b): of two stacks of matrices">(),
     long_kernel<mv, "mv(a, b): of a matrix and a vector">(),
     long_kernel<dot, "dot(a, b): of two vectors">(),
+    long_kernel<vdot, "vdot(a, b): of two vectors, the first conjugated">(),
     long_kernel<matmul_backward, "matmul_backward(g, a, b, needs): (grad_a, grad_b)">(),
     long_kernel<kron, "kron(a, b): of as many dimensions">(),
     layout_kernel<chain_sizes, "chain_sizes(tensors)">(),

@@ -87,7 +87,7 @@ void reduce_columns(Reduce op, DType dtype, const char* in, Py_ssize_t n, ptrdif
   const ptrdiff_t item = item_size(dtype), result_item = item_size(kernel.result);
   if (2 * inner <= kNarrow && row_stride == inner * item && n >= 4 * kNarrow) {
     const Py_ssize_t joined = kNarrow / inner, groups = n / joined, rest = n - groups * joined;
-    alignas(64) char results[(kNarrow + kNarrow / 2) * sizeof(int64_t)];
+    alignas(64) char results[(kNarrow + kNarrow / 2) * 2 * sizeof(double)];
     reduce_columns(op, dtype, in, groups, joined * row_stride, joined * inner, results);
     if (rest) kernel.columns(in + groups * joined * row_stride, rest, row_stride, inner, results + joined * inner * result_item);
     dense_kernels().reducer(next_stage(op), kernel.result).columns(results, joined + (rest != 0), inner * result_item, inner, out);
@@ -222,6 +222,8 @@ void fill_empty(Reduce op, DType result, char* out, Py_ssize_t n) {
       case DType::F32: reinterpret_cast<float*>(out)[i] = one; break;
       case DType::F64: reinterpret_cast<double*>(out)[i] = one; break;
       case DType::I64: reinterpret_cast<int64_t*>(out)[i] = one; break;
+      case DType::C64:
+      case DType::C128: std::memset(out + i * item_size(result), 0, item_size(result)); break;  // sums
       default: out[i] = one; break;
     }
 }
@@ -322,25 +324,10 @@ Ref as_given(Ref result, const TensorInfo& a) {
   return rounds ? rounded(std::move(result), a.dtype) : std::move(result);
 }
 
-// The sum of complex numbers, as sums of their parts, over `count`.
-Ref sum_of_parts(const TensorInfo& a, uint64_t mask, bool keepdim, double count = 1) {
-  if (is_meta(a) || a.ndim >= kMaxDims) return {};
-  const DType part = a.dtype == DType::C64 ? DType::F32 : DType::F64;
-  Layout parts(a.tensor);
-  parts.add(2, item_size(part));
-  const Ref view = owned(new_view(a.tensor, part, parts.ndim, parts.shape, parts.strides, 0));
-  const Ref sums = reduce(Reduce::Sum, info_of(view), mask, keepdim);
-  if (!sums) return {};
-  if (count != 1) each_value(sums, [count](auto x) { return x / static_cast<decltype(x)>(count); });
-  Layout whole(as_tensor(sums));
-  whole.remove(whole.ndim - 1);
-  return owned(new_view(as_tensor(sums), a.dtype, whole.ndim, whole.shape, whole.strides, 0));
-}
-
 // The sum in the type of the argument, of integers in int64.
-Ref sum_of(const TensorInfo& a, uint64_t mask, bool keepdim) {
-  return is_pair(a.dtype) ? sum_of_parts(a, mask, keepdim) : as_given(reduce(Reduce::Sum, a, mask, keepdim), a);
-}
+Ref sum_of(const TensorInfo& a, uint64_t mask, bool keepdim) { return as_given(reduce(Reduce::Sum, a, mask, keepdim), a); }
+
+Ref product_of_pairs(const TensorInfo& a, uint64_t mask, bool keepdim);
 
 template <Reduce op>
 Ref reduction(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
@@ -348,6 +335,7 @@ Ref reduction(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */
   const bool all = !dims.mask && op != Reduce::Any && op != Reduce::All;  // dim=() means every dimension
   const uint64_t mask = all ? all_dims(a.ndim) : dims.mask;
   if (op == Reduce::Sum) return sum_of(a, mask, keepdim);
+  if (op == Reduce::Prod && is_pair(a.dtype)) return product_of_pairs(a, mask, keepdim);
   Ref result = as_given(reduce(op, a, mask, keepdim), a);
   if (result && (op == Reduce::Any || op == Reduce::All) && a.dtype == DType::U8) return converted(result, DType::U8);
   return result;
@@ -370,7 +358,6 @@ Ref mean(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
   if (!a.is_float_or_half() && !is_pair(a.dtype)) return {};
   const uint64_t mask = dims.mask ? dims.mask : all_dims(a.ndim);
   const double count = static_cast<double>(reduced_count(a, mask));
-  if (is_pair(a.dtype)) return sum_of_parts(a, mask, keepdim, count);
   Ref result = reduce(Reduce::Sum, a, mask, keepdim);
   each_value(result, [count](auto x) { return x / static_cast<decltype(x)>(count); });
   return as_given(std::move(result), a);
@@ -639,6 +626,39 @@ void others_of(const T* in, Py_ssize_t n, Py_ssize_t step, Count beside, bool ze
     for (Py_ssize_t j = 0; j < beside; j++) out[i * step + j] = g[j] * 0;
 }
 
+// The product of complex numbers: of pieces of a row, and of halves of what is left; of short rows side by side.
+Ref product_of_pairs(const TensorInfo& a, uint64_t mask, bool keepdim) {
+  static const int mul = opcode("mul");
+  constexpr Py_ssize_t kPiece = 512, kShort = 64;
+  const BlockFn multiply = kernels().block(mul, a.dtype);
+  const ptrdiff_t item = item_size(a.dtype);
+  const auto run = [=](const char* in, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
+    alignas(64) char product[kPiece * 16], factors[kPiece * 16];
+    for (Py_ssize_t r = 0; r < rows && length < kShort; r += kPiece) {
+      const Py_ssize_t beside = std::min(kPiece, rows - r);
+      char* const to = out + r * item;
+      by_type(
+          part_of(a.dtype),
+          [&](auto* x) {
+            for (Py_ssize_t i = 0; i < 2 * beside; i++) x[i] = i % 2 == 0;
+          },
+          to);
+      for (Py_ssize_t i = 0; i < length; i++) {
+        for (Py_ssize_t j = 0; j < beside; j++) std::memcpy((i ? factors : to) + j * item, in + (r + j) * stride + i * item, item);
+        if (i) multiply(to, factors, nullptr, to, beside);
+      }
+    }
+    for (Py_ssize_t r = 0; r < rows && length >= kShort; r++, in += stride, out += item) {
+      Py_ssize_t n = std::min(kPiece, length / 2);
+      multiply(in, in + n * item, nullptr, product, n);
+      for (Py_ssize_t i = 2 * n; i < length; i += n) multiply(product, in + i * item, nullptr, product, std::min(n, length - i));
+      for (; n > 1; n -= n / 2) multiply(product, product + (n - n / 2) * item, nullptr, product, n / 2);
+      std::memcpy(out, product, item);
+    }
+  };
+  return over_rows(a, mask, keepdim, a.dtype, run);
+}
+
 // The gradient of n x inner elements: each is divided out of its product, where that is right.
 template <class T>
 void prod_backward_of(const T* in, Py_ssize_t n, Py_ssize_t inner, const T* g, const T* total, T* out) {
@@ -662,13 +682,54 @@ void prod_backward_of(const T* in, Py_ssize_t n, Py_ssize_t inner, const T* g, c
   }
 }
 
+void conjugate(const Ref& numbers) {
+  const Py_ssize_t n = as_tensor(numbers)->numel();
+  const auto run = [n](auto* x) {
+    for (Py_ssize_t i = 0; i < n; i++) x[2 * i + 1] = -x[2 * i + 1];
+  };
+  by_type(part_of(as_tensor(numbers)->dtype), run, data_of(numbers));
+}
+
+// Of complex numbers, where all products are finite and none is 0: the conjugate of conj(g) total / x.
+Ref pairs_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& total, Py_ssize_t outer, Py_ssize_t n,
+                   Py_ssize_t inner) {
+  static const int mul = opcode("mul"), div = opcode("div");
+  constexpr Py_ssize_t kPiece = 512;
+  const Ref in = contiguous(a.tensor), slopes = owned(contiguous_copy(g.tensor)), totals = contiguous(total.tensor);
+  const auto divisible = [&](const auto* x) {
+    for (Py_ssize_t i = 0; i < 2 * outer * inner; i += 2)
+      if (!std::isfinite(x[i]) || !std::isfinite(x[i + 1]) || (x[i] == 0 && x[i + 1] == 0)) return false;
+    return true;
+  };
+  if (!by_type(part_of(a.dtype), divisible, data_of(totals))) return {};
+  Ref result = new_ref(a.dtype, a.ndim, a.shape, DeviceType::Cpu);
+  const ptrdiff_t item = item_size(a.dtype);
+  const BlockFn divide = kernels().block(div, a.dtype);
+  char *x = data_of(in), *slope = data_of(slopes), *out = data_of(result);
+  conjugate(slopes);
+  kernels().block(mul, a.dtype)(slope, data_of(totals), nullptr, slope, outer * inner);
+  alignas(64) char same[kPiece * 16];
+  for (Py_ssize_t o = 0; o < outer; o++, slope += inner * item) {
+    for (Py_ssize_t i = 0; inner == 1 && i < std::min(n, kPiece); i++) std::memcpy(same + i * item, slope, item);
+    const Py_ssize_t step = inner == 1 ? kPiece : 1;
+    for (Py_ssize_t i = 0; i < n; i += step) {
+      const Py_ssize_t count = inner == 1 ? std::min(kPiece, n - i) : inner;
+      divide(inner == 1 ? same : slope, x, nullptr, out, count);
+      x += count * item, out += count * item;
+    }
+  }
+  conjugate(result);
+  return result;
+}
+
 Ref prod_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& total, DimOrNone dim, bool /* keepdim */) {
-  if (!a.is_float() || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total)) return {};
+  if ((!a.is_float() && !is_pair(a.dtype)) || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total)) return {};
   Py_ssize_t outer = 1, inner = 1;
   const Py_ssize_t n = reduced_count(a, dim.mask);
   const int at = dim.given && a.ndim ? __builtin_ctzll(dim.mask) : 0;
   for (int i = 0; dim.given && i < a.ndim; i++) (i < at ? outer : inner) *= i == at ? 1 : a.shape[i];
   if (g.size() != outer * inner || total.size() != outer * inner) return {};
+  if (is_pair(a.dtype)) return pairs_backward(a, g, total, outer, n, inner);
   const Ref in = contiguous(a.tensor), slopes = contiguous(g.tensor), totals = contiguous(total.tensor);
   Ref result = new_ref(a.dtype, a.ndim, a.shape, DeviceType::Cpu);
   const auto run = [&]<class T>(const T* x, const T* slope, const T* product, T* out) {

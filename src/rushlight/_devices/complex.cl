@@ -15,7 +15,7 @@ enum Instruction {
 #include "ops.def"
 };
 enum {
-  COPY = 256, CONJ, CONJ_NEG, JOIN, JOIN_SUMS, JOIN_CONJ, POLAR, SUB_SCALED, ADD_PRODUCT, ADD_QUOTIENT, ADD_PRODUCTS, LERP,
+  COPY = 256, CONJ, CONJ_NEG, JOIN, JOIN_SUMS, JOIN_CONJ, POLAR, SUB_SCALED, ADD_PRODUCT, ADD_QUOTIENT, ADD_PRODUCTS,
   ANGLE, ANGLE_OF_REAL, CUBE, SINC, ISREAL
 };
 
@@ -196,6 +196,15 @@ FUNCTION Z sign_of(Z a) {
   const T size = size_of(a);
   return size == 0 ? z_of(0, 0) : over(a, z_of(size, 0));
 }
+FUNCTION Z between(Z a, Z b, Z weight) {
+  const Z way = sub(b, a);
+  return size_of(weight) < (T)0.5 ? add(a, mul(weight, way)) : sub(b, mul(way, sub(z_of(1, 0), weight)));
+}
+FUNCTION T part_replaced(T a, T above, T below) { return isinf(a) ? (a > 0 ? above : below) : a; }
+FUNCTION Z ends_replaced(Z a, Z above, Z below) {
+  return z_of(part_replaced(a.re, above.re, below.re), part_replaced(a.im, above.re, below.re));
+}
+FUNCTION Z nan_replaced(Z a, Z by, Z other) { return z_of(isnan(a.re) ? by.re : other.re, isnan(a.im) ? by.re : other.im); }
 FUNCTION bool is_true(Z a) { return a.re != 0 || a.im != 0; }
 FUNCTION bool is_same(Z a, Z b) { return a.re == b.re && a.im == b.im; }
 FUNCTION bool is_nan(Z a) { return isnan(a.re) || isnan(a.im); }
@@ -223,10 +232,6 @@ FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
     case ADD_PRODUCT: return add(a, mul(d, mul(b, c)));
     case ADD_QUOTIENT: return add(a, mul(d, over(b, c)));
     case ADD_PRODUCTS: return add(mul(a, b), mul(c, d));
-    case LERP: {
-      const Z way = sub(b, a);
-      return size_of(c) < (T)0.5 ? add(a, mul(c, way)) : sub(b, mul(way, sub(z_of(1, 0), c)));
-    }
     case ANGLE: return z_of(atan2(a.im, a.re), 0);
     case ANGLE_OF_REAL: return z_of(isnan(a.re) ? a.re : (a.re < 0 ? PI : (T)0), 0);
     case CUBE: return mul(mul(a, a), a);

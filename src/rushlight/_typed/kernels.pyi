@@ -992,6 +992,7 @@ class Kernels(Protocol):
         keepdim: bool = False,
         /,
     ) -> tuple[_T, _T]: ...
+    def vdot(self, a: _T, b: _T, /) -> _T: ...
     def vector_norm(
         self,
         a: _T,

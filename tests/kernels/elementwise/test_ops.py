@@ -192,3 +192,44 @@ def test_a_whole_power_may_be_a_float(power, dtype):
 def test_float_power_wants_a_tensor():
     with pytest.raises(TypeError):
         torch.float_power(2.0, 3.0)
+
+
+PARTS = [0.0, -0.0, 1.5, -2.25, 3e38, 1e-40, math.inf, -math.inf, math.nan]
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_numbers_at_their_ends(dtype):
+    z = np.array([complex(x, y) for x in PARTS for y in PARTS], dtype)
+    t = torch.tensor(z)
+
+    def parts(x, nan, above, below):
+        return [
+            nan if v != v else above if v == math.inf else below if v == -math.inf else v for v in x
+        ]
+
+    found = torch.nan_to_num(t, 5.0, math.nan, -7.0).numpy()
+    np.testing.assert_array_equal(
+        found.real, np.array(parts(z.real, 5, math.nan, -7), found.real.dtype)
+    )
+    np.testing.assert_array_equal(
+        found.imag, np.array(parts(z.imag, 5, math.nan, -7), found.real.dtype)
+    )
+    near = z[np.isfinite(z) & (z != 0) & (np.abs(z) < 1e38)]
+    found = torch.sgn(torch.tensor(near)).numpy()
+    np.testing.assert_allclose(
+        found, near.astype(np.complex128) / np.abs(near.astype(np.complex128)), 1e-6
+    )
+    assert torch.sgn(torch.zeros(3, dtype=t.dtype)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_between_complex_numbers_and_sums_of_their_exponentials(dtype):
+    rng = np.random.default_rng(9)
+    a, b, w = (rng.standard_normal((2, 500)).view(np.complex128)[0] for _ in range(3))
+    given = [torch.tensor(x.astype(dtype)) for x in (a, b, w)]
+    bound = 20 * np.finfo(dtype).eps
+    np.testing.assert_allclose(torch.lerp(*given).numpy(), a + w * (b - a), bound, bound)
+    expected = np.log(np.exp(a) + np.exp(b))
+    found = torch.logaddexp(*given[:2]).numpy() - expected
+    turns = np.round(found.imag / (2 * np.pi))  # the angle goes round
+    np.testing.assert_allclose(found - 2j * np.pi * turns, 0, atol=bound)

@@ -300,3 +300,49 @@ def test_images_whose_channels_are_adjacent(size, dtype):
     exact = (rows.T @ columns).reshape(kernel.shape)
     bound = (np.abs(rows).T @ np.abs(columns)).reshape(kernel.shape)
     agree(gw, exact, bound, len(rows), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    ("x_shape", "w_shape", "groups"),
+    [
+        ((2, 4, 9), (6, 2, 3), 2),
+        ((2, 3, 7, 6), (5, 3, 3, 2), 1),
+        ((1, 2, 4, 5, 4), (3, 2, 2, 3, 2), 1),
+    ],
+)
+def test_complex_numbers_by_four_convolutions_of_their_parts(dtype, x_shape, w_shape, groups):
+    n = len(x_shape) - 2
+    how = ((2, *(1,) * (n - 1)), (1,) * n, (1,) * n, groups)
+    real = {"complex64": "float32", "complex128": "float64"}[dtype]
+
+    def parts(seed, *shape):
+        return [numbers(real, *shape, seed=seed + i) for i in (0, 1)]
+
+    def whole(f, a, b):
+        """f is linear in both."""
+        (p, q), (r, s) = a, b
+        pr, qs, ps, qr = (
+            f(rushlight.tensor(x), rushlight.tensor(y)).numpy()
+            for x, y in ((p, r), (q, s), (p, s), (q, r))
+        )
+        return pr - qs + 1j * (ps + qr)
+
+    def given(pair):
+        return rushlight.tensor((pair[0] + 1j * pair[1]).astype(dtype))
+
+    def agree(found, exact):
+        assert str(found.dtype) == f"torch.{dtype}"
+        assert found.is_contiguous()
+        np.testing.assert_allclose(found.numpy(), exact, 200 * EPS[real], 200 * EPS[real])
+
+    x, w, bias = parts(0, *x_shape), parts(2, *w_shape), parts(4, w_shape[0])
+    exact = whole(lambda a, b: kernels.convolution(a, b, None, *how), x, w)
+    agree(kernels.convolution(given(x), given(w), None, *how), exact)
+    shift = given(bias).numpy().reshape(-1, *(1,) * n)
+    agree(kernels.convolution(given(x), given(w), given(bias), *how), exact + shift)
+    g = parts(6, *exact.shape)
+    exact = whole(lambda a, b: kernels.convolution_input(a, b, None, x_shape, *how), g, w)
+    agree(kernels.convolution_input(given(g), given(w), None, x_shape, *how), exact)
+    exact = whole(lambda a, b: kernels.convolution_weight(a, b, w_shape, *how), g, x)
+    agree(kernels.convolution_weight(given(g), given(x), w_shape, *how), exact)

@@ -169,6 +169,7 @@ def test_complex_numbers_and_integers(dtype):
     sizes = [
         *itertools.product((1, 2, 4, 5, 7), (0, 1, 3, 257), (1, 2, 8, 17, 33)),
         *((100, 300, 70), (1, 40, 9000), (9000, 40, 1), (300, 20, 600)),
+        *((1, 5000, 1), (3, 5000, 1), (1, 5000, 3)),
     ]
     for m, k, n in sizes:
         a, b = numbers(rng, dtype, m, k), numbers(rng, dtype, k, n)
@@ -177,6 +178,21 @@ def test_complex_numbers_and_integers(dtype):
             c = kernels.matmul(x, y)
             assert c.dtype == dtype
             as_defined(c, a, b)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_dots_of_complex_numbers(dtype):
+    rng = np.random.default_rng(8)
+    for n in (0, 1, 7, 8, 9, 33, 4096, 4097, 9001):
+        a, b = numbers(rng, dtype, n), numbers(rng, dtype, n)
+        bound = 4 * np.finfo(dtype).eps * (np.abs(a) @ np.abs(b))
+        twice = torch.from_numpy(np.repeat(b, 2))[::2]
+        for y in (torch.from_numpy(b), twice):
+            x = torch.from_numpy(a)
+            for found in (x.dot(y), x @ y, x.conj().vdot(y)):
+                assert abs(complex(found) - np.dot(a.astype(complex), b.astype(complex))) <= bound
+            assert abs(complex(x.vdot(y)) - np.vdot(a.astype(complex), b.astype(complex))) <= bound
+    assert kernels.vdot(torch.from_numpy(a), torch.from_numpy(b[1:])) is NotImplemented
 
 
 def layouts_of(a):

@@ -16,25 +16,28 @@ kernels = _core.kernels
 def others(a, dim):
     """For each element the product of all others, each by itself."""
     rows = a.reshape(1, -1) if dim is None else np.moveaxis(a, dim, -1)
-    found = np.empty(rows.shape)
+    found = np.empty(rows.shape, np.result_type(a, np.float64))
     for at in np.ndindex(rows.shape):
         rest = [x for i, x in enumerate(rows[at[:-1]]) if i != at[-1]]
         found[at] = math.prod(rest, start=1.0)
     return found.reshape(a.shape) if dim is None else np.moveaxis(found, -1, dim)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("shape", [(3, 4), (5, 1), (1, 7), (6, 19), (2, 5, 33)])
 def test_zeros_stand_anywhere(dtype, shape):
     rng = np.random.default_rng(0)
     for zeros in (0.0, 0.05, 0.2, 1.0):
-        a = rng.uniform(0.5, 2, shape).astype(dtype)
+        a = rng.uniform(0.5, 2, shape)
+        if np.issubdtype(dtype, np.complexfloating):
+            a = a * np.exp(1j * rng.uniform(-4, 4, shape))
+        a = a.astype(dtype)
         a[rng.random(shape) < zeros] = 0
         for dim in (None, *range(a.ndim)):
             x = torch.from_numpy(a.copy()).requires_grad_()
             out = x.prod() if dim is None else x.prod(dim)
             (g,) = torch.autograd.grad(out, x, torch.full_like(out, 2.0))
-            np.testing.assert_allclose(g.numpy(), 2 * others(a, dim), rtol=1e-5)
+            np.testing.assert_allclose(g.numpy(), 2 * others(a, dim).conj(), rtol=1e-5)
 
 
 def test_products_beyond_the_range():

@@ -125,3 +125,19 @@ def test_sums_of_complex_numbers():
             found = kernels.sum(a.astype(dtype), dim)
             assert found.dtype == dtype
             np.testing.assert_array_equal(found, a.sum(dim))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_products_of_complex_numbers(dtype):
+    """Of short and long rows; factors on the unit circle, of which the product's size is 1."""
+    rng = np.random.default_rng(8)
+    for shape in ((3, 5), (2, 63), (2, 64), (3, 1300), (600, 4), (2, 0), (0, 3)):
+        a = np.exp(1j * rng.uniform(-4, 4, shape))
+        for dim in (None, 0, 1):
+            found = kernels.prod(a.astype(dtype), dim)
+            assert found.dtype == dtype
+            bound = np.finfo(dtype).eps * (4 + a.size)
+            np.testing.assert_allclose(found, a.prod(dim), bound, bound)
+    a = np.ones((2, 3, 70), dtype)
+    a[1, 2, 3], a[0, 1, 5] = 0, 2j
+    np.testing.assert_array_equal(kernels.prod(a.transpose(2, 0, 1), 0), a.prod(2))

@@ -83,6 +83,7 @@ FUNCTION T times_log(T a, T b) {
   return is_nan(b) ? b : (a == 0 ? (T)0 : r);
 }
 
+FUNCTION T nan_replaced(T a, T by, T other) { return is_nan(a) ? by : other; }
 FUNCTION T ends_replaced(T a, T above, T below) {
   const T r = a == (T)INFINITE ? above : a;
   return a == -(T)INFINITE ? below : r;

@@ -1,6 +1,9 @@
 // The pointwise ops for complex numbers: those lines of ops.def whose functions stand here. The C
 // library's functions are PyTorch's.
+#include <type_traits>
+
 #include "kernels/isa/elementwise/pointwise.h"
+#include "kernels/scans.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
@@ -41,6 +44,36 @@ Complex<R> over(Complex<R> a, Complex<R> b) {
 template <class R>
 Complex<R> one_over(Complex<R> a) {
   return over({R(1), R(0)}, a);
+}
+// Of floats by their squares as doubles, which do not overflow.
+template <class R>
+Complex<R> sign_of(Complex<R> a) {
+  if constexpr (sizeof(R) == 4) {
+    const double re = a.re, im = a.im, size = __builtin_sqrt(re * re + im * im), by = size == 0 ? 1 : size;
+    return {static_cast<R>(re / by), static_cast<R>(im / by)};
+  } else {
+    const R re = size_of(a.re), im = size_of(a.im), most = re > im ? re : im, least = re > im ? im : re;
+    const R ratio = least / (most == 0 ? 1 : most), size = most * __builtin_sqrt(1 + ratio * ratio), by = size == 0 ? 1 : size;
+    return {a.re / by, a.im / by};
+  }
+}
+template <class R>
+Complex<R> between(Complex<R> a, Complex<R> b, Complex<R> weight) {
+  const bool near = weight.re * weight.re + weight.im * weight.im < R(0.25);
+  const Complex<R> part{near ? weight.re : weight.re - 1, weight.im}, way = mul(part, sub(b, a));
+  return {(near ? a.re : b.re) + way.re, (near ? a.im : b.im) + way.im};
+}
+template <class R>
+Complex<R> nan_replaced(Complex<R> a, Complex<R> by, Complex<R> other) {
+  return {a.re != a.re ? by.re : other.re, a.im != a.im ? by.re : other.im};
+}
+template <class R>
+Complex<R> ends_replaced(Complex<R> a, Complex<R> above, Complex<R> below) {
+  const auto part = [&](R x) {
+    const R r = x == R(__builtin_inf()) ? above.re : x;
+    return x == -R(__builtin_inf()) ? below.re : r;
+  };
+  return {part(a.re), part(a.im)};
 }
 template <class R>
 bool is_true(Complex<R> a) {
@@ -88,6 +121,11 @@ FUNCTION(asinh)
 FUNCTION(acosh)
 FUNCTION(atanh)
 
+template <class R>
+Complex<R> log_add_exp(Complex<R> a, Complex<R> b) {
+  return as<Complex<R>>(rushlight::log_add_exp(as<std::complex<R>>(a), as<std::complex<R>>(b)));
+}
+
 constexpr int Cheap = 2, Vector = 64, Library = 64, Wide = 64, Series = 64;
 #define OWN(name) own_##name
 #define TRUTH(condition) ((condition) ? T{1, 0} : T{0, 0})
@@ -114,9 +152,31 @@ void run_block(const void* a_, [[maybe_unused]] const void* b_, [[maybe_unused]]
   for (ptrdiff_t i = 0; i < n; ++i) out[i] = Op::apply(a[i], Op::arity >= 2 ? b[i] : T(), Op::arity >= 3 ? c[i] : T());
 }
 
+// Some operands are one element: those of the bits of `singles`, of which a is 0.
+template <class T, class Op, int singles>
+void run_beside(const void* a_, const void* b_, [[maybe_unused]] const void* c_, void* out_, ptrdiff_t n) {
+  const T *a = static_cast<const T*>(a_), *b = static_cast<const T*>(b_);
+  [[maybe_unused]] const T* c = static_cast<const T*>(c_);
+  const T x = singles & 1 ? *a : T(), y = singles & 2 ? *b : T(), z = singles & 4 ? *c : T();
+  T* out = static_cast<T*>(out_);
+  RUSHLIGHT_INDEPENDENT
+  for (ptrdiff_t i = 0; i < n; ++i)
+    out[i] = Op::apply(singles & 1 ? x : a[i], singles & 2 ? y : b[i], Op::arity == 2 || singles & 4 ? z : c[i]);
+}
+// Of sums, products and arithmetic of three; a choice would become a branch.
+template <class T, class Op>
+constexpr BlockFn kBeside[8] = {};
+template <class T, class Op>
+  requires(Op::arity == 3 && !std::is_same_v<Op, op_where>)
+constexpr BlockFn kBeside<T, Op>[8] = {
+    nullptr, nullptr, run_beside<T, Op, 2>, nullptr, run_beside<T, Op, 4>, nullptr, run_beside<T, Op, 6>};
+template <class T, class Op>
+  requires(std::is_same_v<Op, op_add> || std::is_same_v<Op, op_sub> || std::is_same_v<Op, op_mul>)
+constexpr BlockFn kBeside<T, Op>[8] = {nullptr, run_beside<T, Op, 1>, run_beside<T, Op, 2>};
+
 template <class T, class Op>
 constexpr BlockOp block_op() {
-  if constexpr (requires(T x) { Op::apply(x, x, x); }) return {run_block<T, Op>, Op::cost, Op::arity};
+  if constexpr (requires(T x) { Op::apply(x, x, x); }) return {run_block<T, Op>, Op::cost, Op::arity, kBeside<T, Op>};
   else return {};
 }
 template <class T>

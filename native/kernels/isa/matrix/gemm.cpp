@@ -82,6 +82,40 @@ bool vector_gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const Matri
   return done;
 }
 
+template <class T, int... I>
+RUSHLIGHT_INLINE Vec<T> parts_changed(Vec<T> a, std::integer_sequence<int, I...>) {
+#ifdef RUSHLIGHT_SHUFFLES
+  return {__builtin_shufflevector(a.v, a.v, (I ^ 1)...)};
+#else
+  T lanes[Vec<T>::N], other[Vec<T>::N];
+  a.store(lanes);
+  ((other[I] = lanes[I ^ 1]), ...);
+  return Vec<T>::load(other);
+#endif
+}
+template <class T>
+void pair_sums_of(const T* a, const T* b, ptrdiff_t n, T* sums) {
+  using V = Vec<T>;
+  static_assert(V::N % 2 == 0);
+  V same[2] = {V::all(0), V::all(0)}, other[2] = {V::all(0), V::all(0)};
+  ptrdiff_t i = 0;
+  for (; i + 2 * V::N <= 2 * n; i += 2 * V::N)
+    for (int k = 0; k < 2; k++) {
+      const V x = V::load(a + i + k * V::N), y = V::load(b + i + k * V::N);
+      same[k] = fma(x, y, same[k]);
+      other[k] = fma(x, parts_changed(y, std::make_integer_sequence<int, V::N>()), other[k]);
+    }
+  T lanes[2][V::N];
+  (same[0] + same[1]).store(lanes[0]), (other[0] + other[1]).store(lanes[1]);
+  for (int k = 0; k < 4; k++) sums[k] = 0;
+  for (int j = 0; j < V::N; j++) sums[j % 2] += lanes[0][j], sums[2 + j % 2] += lanes[1][j];
+  for (; i < 2 * n; i++) sums[i % 2] += a[i] * b[i], sums[2 + i % 2] += a[i] * b[i ^ 1];
+}
+void pair_sums(DType dtype, const void* a, const void* b, ptrdiff_t n, void* sums) {
+  float_or_double(part_of(dtype),
+                  [&]<class T>() { pair_sums_of(static_cast<const T*>(a), static_cast<const T*>(b), n, static_cast<T*>(sums)); });
+}
+
 template <class T>
 void thin_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b,
                   ptrdiff_t b_row, ptrdiff_t b_column, const T* bias, bool accumulate, T* c, ptrdiff_t ldc) {
@@ -211,6 +245,7 @@ void fill_gemm(DenseKernels& table) {
 #endif
   table.vector_gemm = vector_gemm;
   table.thin_gemm = thin_gemm;
+  table.pair_sums = pair_sums;
   table.gemm_blocks = gemm_blocks;
   table.pack_block = pack_block;
   table.multiply_block = multiply_block;

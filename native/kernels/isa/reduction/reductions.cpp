@@ -245,7 +245,43 @@ Reducer float_reducer(DType dtype) {
   return {};
 }
 
+// The sums of parts at even and at odd places, with halves of long rows apart as in reduce_adjacent.
+template <class T>
+RUSHLIGHT_SHARED void sum_parts(const T* p, ptrdiff_t n, T* out) {
+  using V = Vec<T>;
+  static_assert(V::N % 2 == 0);
+  if (n > kReduceBlock) {
+    const ptrdiff_t left = (n / 2 + kReduceBlock - 1) / kReduceBlock * kReduceBlock;
+    T rest[2];
+    sum_parts(p, left, out);
+    sum_parts(p + left, n - left, rest);
+    out[0] += rest[0], out[1] += rest[1];
+    return;
+  }
+  V sums[4] = {V::all(0), V::all(0), V::all(0), V::all(0)};
+  ptrdiff_t i = 0;
+  for (; i + 4 * V::N <= n; i += 4 * V::N)
+    for (int k = 0; k < 4; k++) sums[k] = sums[k] + V::load(p + i + k * V::N);
+  for (; i + V::N <= n; i += V::N) sums[0] = sums[0] + V::load(p + i);
+  T lanes[V::N];
+  ((sums[0] + sums[1]) + (sums[2] + sums[3])).store(lanes);
+  out[0] = out[1] = 0;
+  for (int j = 0; j < V::N; j++) out[j % 2] += lanes[j];
+  for (; i < n; i++) out[i % 2] += p[i];
+}
+template <class T>
+void pair_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, void* out) {
+  for (ptrdiff_t r = 0; r < rows; r++, in += row_stride)
+    sum_parts(reinterpret_cast<const T*>(in), 2 * n, static_cast<T*>(out) + 2 * r);
+}
+template <class T>
+void pair_columns(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t inner, void* out) {
+  float_columns<SumOp, T>(in, n, row_stride, 2 * inner, out);
+}
+
 Reducer reducer(Reduce op, DType dtype) {
+  if (op == Reduce::Sum && dtype == DType::C64) return {dtype, pair_rows<float>, pair_columns<float>};
+  if (op == Reduce::Sum && dtype == DType::C128) return {dtype, pair_rows<double>, pair_columns<double>};
   const bool is_float = dtype == DType::F32 || dtype == DType::F64;
   switch (op) {
     case Reduce::Sum: return is_float ? float_reducer<SumOp>(dtype) : integer_reducer<false>(dtype);

@@ -517,18 +517,18 @@ frac = pointwise(
 )
 
 
-def _with_ends(input: Any, above: Any, below: Any) -> Any:
-    """With other numbers in the places of the infinities."""
+def _replaced(input: Any, nan: Any, above: Any, below: Any) -> Any:
+    """With other numbers for NaN and the infinities, of complex numbers in each part."""
     if isinstance(input, Symbol):
-        return input.trace.emit("with_ends", input, above, below)
-    return where(input == math.inf, above, where(input == -math.inf, below, input))
+        emit = input.trace.emit
+        return emit("where_nan", input, nan, emit("with_ends", input, above, below))
+    finite = where(input == math.inf, above, where(input == -math.inf, below, input))
+    return where(isnan(input), nan, finite)
 
 
 _finite_only = pointwise(
     "_nan_to_num(input: Tensor, nan: Number, posinf: Number, neginf: Number)",
-    forward=lambda input, nan, posinf, neginf: where(
-        isnan(input), nan, _with_ends(input, posinf, neginf)
-    ),
+    forward=_replaced,
     reference=lambda a, nan, posinf, neginf: (
         np.nan_to_num(a, nan=nan, posinf=posinf, neginf=neginf)
         if a.dtype.kind in "fc"

@@ -371,6 +371,7 @@ dot = bilinear(
 vdot = bilinear(
     "vdot(input: Tensor, other: Tensor)",
     is_=lambda input, other: _dot(input.conj(), other),
+    native=_kernels.vdot,
     transpose={
         "input": lambda g, other: g.conj() * other,
         "other": lambda g, input: g * input,

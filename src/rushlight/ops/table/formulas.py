@@ -48,12 +48,10 @@ class _Trace:
         return out
 
     def _selection(self, condition: Symbol, *sides: Symbol) -> tuple[str, tuple[Symbol, ...]]:
-        """`where`, which looks by itself where its condition is x > 0 or isnan(x)."""
+        """`where`, which looks by itself where its condition is x > 0."""
         for kernel, out, args in self.steps:
             if out is condition and kernel == "gt" and args[1].constant == 0:
                 return "where_above", (args[0], *sides)
-            if out is condition and kernel == "isnan":
-                return "where_nan", (args[0], *sides)
         return "where", (condition, *sides)
 
     def lift(self, value: Symbol | float) -> Symbol:
