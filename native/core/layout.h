@@ -141,7 +141,7 @@ bool is_numpy_float(PyObject* o);
 bool is_numpy_complex(PyObject* o);
 bool is_numpy_integer(PyObject* o);
 bool is_numpy_number(PyObject* o);
-PyTypeObject* array_type();
+bool is_array_type(PyTypeObject* t);
 int init_numpy(PyObject* module);
 // Makes the exception that NumPy raises for want of memory torch's RuntimeError; any other stays.
 void reword_memory_error();

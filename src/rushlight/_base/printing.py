@@ -15,9 +15,9 @@ from itertools import compress
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from rushlight._base import dtypes
+
+from .outside import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import _core
+from .._base.outside import np
 from .._core import Flag, Op, Tensor
 from ..ops.table.statement import Entry
 from . import places

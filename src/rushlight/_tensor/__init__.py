@@ -6,8 +6,6 @@ import copyreg
 from numbers import Number
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .._base import dtypes, printing
 from .._base.device import accelerators, cpu, cuda, preserve_format, resolve, strided
@@ -16,6 +14,7 @@ from .._base.errors import warn
 from .._base.handles import warn_if_has_hooks
 from .._base.late import late
 from .._base.missing import missing_attribute
+from .._base.outside import np, np_types
 from .._base.pickled import OURS, dotted, root
 from .._core import Tensor
 from .._devices import cpu as on_cpu
@@ -381,7 +380,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     if not args:
         return _wrap(np.empty(0, dtype.numpy))
     first = args[0]
-    if len(args) == 1 and not isinstance(first, (int, np.integer, Size)):
+    if len(args) == 1 and not isinstance(first, (int, np_types.integer, Size)):
         if isinstance(first, Tensor):
             if first.dtype is not dtype:
                 raise TypeError(f"expected {_legacy_name(dtype)} (got {_legacy_name(first.dtype)})")
@@ -528,7 +527,7 @@ def _replaced_by(name: str, parameters: str) -> Any:
         columns = [t.expand(self.shape)._host_array.ravel().tolist() for t in (self, *others)]
         made = [function(*row) for row in zip(*columns, strict=True)]
         for value in made:
-            if not isinstance(value, (int, float, complex, np.generic)):
+            if not isinstance(value, (int, float, complex, np_types.generic)):
                 raise TypeError(f"must be real number, not {type(value).__name__}")
         _core.write_values(self, np.array(made, self.dtype.numpy).reshape(self.shape))
         self._bump_version()

@@ -9,11 +9,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import bool as bool_dtype
 from ..._base.dtypes import float64, get_default_dtype
+from ..._base.outside import np
 from ..._core import Op
 from ..._devices import of
 from ..table.arrays import Array, check_room

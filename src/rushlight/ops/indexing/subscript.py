@@ -18,11 +18,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import dtype, int64
 from ..._base.errors import warn
+from ..._base.outside import np, np_types
 from ..._core import Op
 from ..._devices import of
 from ..elementwise.selection import copy_, expanded_warning, fill_
@@ -169,7 +168,7 @@ _NO_TUPLE = (
     "pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as "
     "tensor index, x[torch.tensor(seq)], which will result either in an error or a different result"
 )
-_SEQUENCES = (list, tuple, range, str, bytes, np.ndarray)
+_SEQUENCES = (list, tuple, range, str, bytes, np_types.ndarray)
 
 
 def _type_name(value: float | list[int] | str) -> str:
@@ -189,7 +188,7 @@ def _as_index_tensor(value: Any) -> Tensor:
     """A list, range or ndarray as a tensor: booleans are a mask, everything else becomes int64."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
-    if not isinstance(value, np.ndarray):
+    if not isinstance(value, np_types.ndarray):
         try:
             value = np.array(_plain(value))
         except ValueError:
@@ -223,7 +222,7 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
     """The items of a key. A list of more than numbers counts as a tuple, with torch's warning."""
     if isinstance(key, tuple):
         return key
-    if isinstance(key, (_Tensor, np.ndarray, range)) or not _is_sequence(key):
+    if isinstance(key, (_Tensor, np_types.ndarray, range)) or not _is_sequence(key):
         return (key,)
     if isinstance(key, (str, bytes)):
         _as_index_tensor(key)
@@ -245,7 +244,7 @@ def _normal(item: Any) -> Any:
     kind = type(item)
     if kind is int or kind is slice or kind is bool or item is None or item is Ellipsis:
         return item
-    if isinstance(item, np.ndarray):
+    if isinstance(item, np_types.ndarray):
         item = _as_index_tensor(item)
     if isinstance(item, _Tensor):
         array = item._form
@@ -260,7 +259,7 @@ def _normal(item: Any) -> Any:
         return item
     if _is_sequence(item):
         return _as_index_tensor(item)
-    if hasattr(kind, "__index__") and not isinstance(item, np.bool_):
+    if hasattr(kind, "__index__") and not isinstance(item, np_types.bool_):
         return operator.index(item)
     raise IndexError(_NO_INDEX.format(_type_name(item)))
 
@@ -415,7 +414,7 @@ def get_item(x: Tensor, key: Any) -> Tensor:
 
 # ---- writing
 
-_NUMBERS = (bool, int, float, complex, np.integer)
+_NUMBERS = (bool, int, float, complex, np_types.integer)
 
 
 def scalar_array(value: complex, dtype: Any) -> Array:

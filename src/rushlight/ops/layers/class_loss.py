@@ -10,11 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import promote_types
 from ..._base.errors import not_implemented_for
+from ..._base.outside import np
 from ..._core import Op, Reduction
 from ..elementwise.selection import where
 from ..table.arrays import Array, anywhere, listed, refuse, rounded, scalar_name, widened

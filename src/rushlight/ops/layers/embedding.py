@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import int32, int64
 from ..._base.errors import warn
 from ..._base.late import late
+from ..._base.outside import np
 from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered, state

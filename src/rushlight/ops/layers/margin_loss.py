@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..elementwise.selection import where
 from ..table.arrays import Array, listed, refuse, scalar_name
 from ..table.kinds import composite, general

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import determinism as _determinism
 from ..._base import dtypes
 from ..._base.device import preserve_format
 from ..._base.errors import not_implemented_for, warn
+from ..._base.outside import np, np_types
 from ..._core import Tensor
 from ..._devices import of
 from ..._levels.running import answered
@@ -193,9 +192,9 @@ empty_like = _filled_like("empty", empty, None, "whose elements are not set")
 def _fill_dtype(value: complex, dtype: dtype | None, out: object) -> Any:
     if dtype is not None or out is not None:
         return numpy_of(dtype, "full", out)
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, (bool, np_types.bool_)):
         return np.dtype(np.bool_)
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, (int, np_types.integer)):
         return np.dtype(np.int64)
     if isinstance(value, complex):
         return dtypes.get_default_dtype().to_complex().numpy
@@ -549,7 +548,7 @@ def _number(value: Tensor) -> Tensor:
     return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
 
 
-_WIDER: dict[str, Any] = {"float32": np.float64, "float64": np.longdouble}
+_WIDER = {"float32": "float64", "float64": "longdouble"}
 
 
 def _evenly(start: float, end: float, steps: int, work: Any) -> Array:

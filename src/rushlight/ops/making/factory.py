@@ -6,12 +6,11 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
 from ..._base.device import resolve
 from ..._base.dtypes import dtype
+from ..._base.outside import np
 from ..._devices import cpu, of, on
 from ..table.arrays import Array, check_64_bits, none_left
 from ..table.signature import read

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
 from ..._base.dlpack import from_dlpack
 from ..._base.errors import warn
+from ..._base.outside import np, np_types
 from ..._core import Tensor
 from ..._devices import cpu, of, on
 from ..._levels.opaque_array import ITEM
@@ -32,7 +31,7 @@ def placed(array: Array, where: Any, requires_grad: bool = False) -> Any:
     return where.tensor(array, requires_grad)
 
 
-_SCALARS = (float, int, bool, complex, np.generic)
+_SCALARS = (float, int, bool, complex, np_types.generic)
 
 
 def of_storage(data: Any, dtype: dtype | None) -> Any:
@@ -61,11 +60,11 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
             return np.array(data, found)
         with np.errstate(over="ignore"):  # beyond the type's range it is infinite
             return np.array(data, found)
-    if not isinstance(data, np.ndarray) and (stored := of_storage(data, dtype)) is not None:
+    if not isinstance(data, np_types.ndarray) and (stored := of_storage(data, dtype)) is not None:
         data = stored
     if isinstance(data, Tensor):
         array = data._array
-    elif isinstance(data, np.ndarray):
+    elif isinstance(data, np_types.ndarray):
         array = data
         check_strides(array)
         kind, size = array.dtype.kind, array.dtype.itemsize
@@ -89,7 +88,7 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
                 "converting it to a tensor. This type of warning will be suppressed for the rest "
                 "of this program."
             )
-    elif isinstance(data, np.generic):
+    elif isinstance(data, np_types.generic):
         array = np.asarray(data)
     elif isinstance(data, (list, tuple, *_SCALARS)):
         return _array_of_sequence(data, wanted)
@@ -202,7 +201,7 @@ def _sizes(data: Any) -> list[int]:
 
 def _type_of(data: Any) -> Any:
     """The NumPy dtype of an element; of a sequence what its elements are promoted to."""
-    if isinstance(data, (np.ndarray, np.generic)):
+    if isinstance(data, (np_types.ndarray, np_types.generic)):
         return data.dtype
     if isinstance(data, bool):
         return np.dtype(np.bool_)
@@ -241,7 +240,7 @@ def _elements(data: Any, sizes: list[int], dim: int, into: list[Any]) -> None:
     if len(data) != sizes[dim]:
         raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
     for item in data:
-        if isinstance(item, np.ndarray):
+        if isinstance(item, np_types.ndarray):
             warn_once(
                 "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
                 "consider converting the list to a single numpy.ndarray with numpy.array() before "
@@ -258,9 +257,11 @@ def _number_of(value: Any, kind: str) -> Any:
         if value.requires_grad:
             float(value)  # which warns
         value = value.item()
-    elif isinstance(value, np.ndarray):
+    elif isinstance(value, np_types.ndarray):
         value = value.item() if value.dtype.kind != "V" else float(value)
-    elif isinstance(value, np.generic) and not (isinstance(value, np.bool_) and kind in "iu"):
+    elif isinstance(value, np_types.generic) and not (
+        isinstance(value, np_types.bool_) and kind in "iu"
+    ):
         value = value.item()
     if isinstance(value, (bool, int, float, complex)):
         if kind == "f" and isinstance(value, int):
@@ -356,7 +357,7 @@ def asarray(
 ) -> Tensor:
     """A tensor of `obj` (a tensor, an array, a buffer or nested lists), sharing memory unless
     copy=True or a conversion is needed; copy=False refuses to copy."""
-    if copy is False and isinstance(obj, np.generic):
+    if copy is False and isinstance(obj, np_types.generic):
         raise RuntimeError(
             "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. "
         )
@@ -405,7 +406,7 @@ def _aliased(obj: Any, dtype: Any) -> Any:
     """A tensor of the memory of data that can share it; None for other data."""
     if isinstance(obj, Tensor):
         return obj
-    if isinstance(obj, (np.ndarray, np.generic)):
+    if isinstance(obj, (np_types.ndarray, np_types.generic)):
         return _wrap_data(array_of(obj, copy=False))
     if isinstance(obj, (list, tuple, str, *_SCALARS)):
         return None
@@ -438,7 +439,7 @@ def check_strides(array: Array) -> None:
 @composite(method=False, asks="nobody", native=_core.wrap_plain)
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares the memory of a numpy.ndarray."""
-    if not isinstance(ndarray, np.ndarray):
+    if not isinstance(ndarray, np_types.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     array = array_of(ndarray, copy=False)
     return _wrap_data(array)

@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
+from ..._base.outside import np
 from ..._core import Category, Op
 from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
 from ..elementwise.selection import maximum, where
 from ..layout.joining import cat
-from ..table.arrays import Array, anywhere, listed
+from ..table.arrays import Array, anywhere, listed, unwarned
 from ..table.kinds import composite, constant, general
 from ..table.reference import alias
 from ..table.signature import Sizes, Tensor
@@ -281,7 +280,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
 # ---- determinants
 
 
-@np.errstate(all="ignore")
+@unwarned
 def _det(a: Array) -> Any:
     check_matrices("det", a, square=True)
     return np.linalg.det(a)
@@ -356,7 +355,7 @@ det: Op = general(
 )
 
 
-@np.errstate(all="ignore")
+@unwarned
 def _slogdet(a: Array) -> tuple[Array, ...]:
     check_matrices("slogdet", a, square=True)
     sign, logabsdet = np.linalg.slogdet(a)

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import from_numpy_dtype, promote_types
+from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op
 from ..._devices import of

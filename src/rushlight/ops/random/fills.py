@@ -7,12 +7,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
 from ..._base.dtypes import dtype
 from ..._base.errors import not_implemented_for, warn
+from ..._base.outside import np
 from ..._core import Tensor
 from ..._devices import of
 from ..._devices.generator import fill as draw_into

@@ -5,11 +5,10 @@ from __future__ import annotations
 from operator import index as as_int
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
 from ..._base.dtypes import from_numpy_dtype
+from ..._base.outside import np
 from ..._core import Op, Tensor
 from ..._devices import of
 from ..._devices.generator import draw, for_host, state_of

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
+from ..._base.outside import np, np_types
 from ..._core import Op, Tensor
 from ..._devices import of
 from ...return_types import named
@@ -322,7 +321,7 @@ _searchsorted: Op = constant(
 def _as_tensor(value: object, like: Tensor) -> Any:
     if isinstance(value, Tensor):
         return value
-    if not isinstance(value, (int, float, complex, np.generic)):
+    if not isinstance(value, (int, float, complex, np_types.generic)):
         raise TypeError(f"expected a Tensor or a number, got {type(value).__name__}")
     kind = like._form.dtype if isinstance(value, int) or like.is_floating_point() else np.float32
     return _wrap(np.array(value, kind)).to(like.device)

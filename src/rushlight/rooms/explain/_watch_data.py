@@ -12,9 +12,9 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
+from .._base.outside import np
 from .._trace_calls import _short_path
 from ._names import escaped
 

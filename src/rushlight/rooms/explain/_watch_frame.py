@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from .._base.outside import np
 from ._watch import watch
 from ._watch_data import Floats, Group, Loss, Series, in_columns, over_decades, printable, smoothed
 from ._watch_table import group_cells, loss_cells, most_urgent, number

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from rushlight._root import Generator
 
 from ..._base.errors import warn
+from ..._base.outside import np
 from ._collate import default_collate
 from .dataset import Subset, TensorDataset
 from .sampler import draw_seed
