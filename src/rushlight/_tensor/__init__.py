@@ -62,7 +62,7 @@ def text(self: Any) -> str:
     else:
         device = None if self._accelerator is None else str(self.device)
         said = printing.tensor_text(
-            self._host_array, self.dtype, suffixes=_suffixes(self), prefix=prefix, device=device
+            self, suffixes=_suffixes(self), prefix=prefix, device=device
         )
     return f"Parameter({said})" if not plain and getattr(self, "_is_param", False) else said
 
@@ -75,7 +75,7 @@ def _format(self: Any, spec: str) -> str:
 
 @answered("no_value", ITEM)
 def _format_number(self: Any, spec: str) -> str:
-    return printing.format_scalar(self._host_array, spec)
+    return format(self.item(), spec)
 
 
 # ---- Python values
@@ -369,7 +369,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     from .._base.size import Size
     from ..ops.making.creation import unset
     from ..ops.making.factory import allocate, shape_of
-    from ..ops.making.from_data import array_of, of_storage
+    from ..ops.making.from_data import of_storage, read
 
     if not args and isinstance(kwargs.get("size"), (tuple, list)):
         args = (Size(kwargs.pop("size")),)
@@ -389,7 +389,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
             return stored
         if isinstance(first, float):
             raise TypeError("new(): data must be a sequence (got float)")
-        return _core.wrap_data(array_of(first, dtype))
+        return read(first, dtype)
     return unset(_wrap(allocate(shape_of("new", args), dtype.numpy)))
 
 

@@ -37,7 +37,7 @@ __all__ = [
     "write",
 ]
 
-Matrix: TypeAlias = np.ndarray[Any, Any]
+Matrix: TypeAlias = "np.ndarray[Any, Any]"
 
 
 class GradcheckError(RuntimeError):

@@ -28,7 +28,7 @@ from .factory import (
     shape_of,
     torch_dtype,
 )
-from .from_data import array_of, placed, warn_of_copy
+from .from_data import placed, read, warn_of_copy
 
 # ---- filled
 
@@ -158,7 +158,7 @@ zeros = _filled("zeros", 0, "filled with 0")
 ones = _filled("ones", 1, "filled with 1")
 
 
-@composite(method=False)
+@composite(method=False, native=_core.kernels.empty)
 def empty(
     *size: Ints,
     out: Tensor | None = None,
@@ -260,7 +260,7 @@ def _new_tensor(
     """A tensor of a copy of `data`, of this tensor's dtype."""
     warn_of_copy(data, "tensor.new_tensor(sourceTensor)")
     where = destination({"device": device}, "new_tensor", like=self)
-    return placed(array_of(data, dtype or self.dtype), where, requires_grad)
+    return placed(read(data, dtype or self.dtype), where, requires_grad)
 
 
 _new_full.native = _core.kernels.new_full  # type: ignore[attr-defined]

@@ -9,9 +9,8 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from numpy.typing import NDArray
 
 from .._base.outside import np
 from ._watch import watch
@@ -21,7 +20,7 @@ from ._watch_table import group_cells, loss_cells, most_urgent, number
 __all__ = ["frame"]
 
 Rich = Any  # a text or a table; rich is imported when a view is drawn
-Whole = NDArray[np.int_]
+Whole: TypeAlias = "NDArray[np.int_]"
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _LEVELS = " _.-:=+*#"

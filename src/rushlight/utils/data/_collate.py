@@ -54,8 +54,8 @@ def _unchanged(batch: object, *, collate_fn_map: object = None) -> object:
 
 default_collate_fn_map: Map = {
     rl.Tensor: _tensors,
-    np.ndarray: _arrays,
-    (np.bool_, np.number, np.object_): _numpy_scalars,
+    np_types.ndarray: _arrays,
+    (np_types.bool_, np_types.number, np_types.object_): _numpy_scalars,
     float: _floats,
     int: _ints,
     str: _unchanged,
