@@ -91,6 +91,7 @@ _float = builtins.float
 # Columns: name, abbreviation, scalar name, C++ name, bytes, category. Categories rank promotion.
 _BOOL, _INTEGER = _core.Category.BOOL, _core.Category.INTEGER
 _FLOATING, _COMPLEX = _core.Category.FLOATING, _core.Category.COMPLEX
+_LETTERS = {_BOOL: "b", _INTEGER: "i", _FLOATING: "f", _COMPLEX: "c"}
 _TABLE = (
     ("bool", "b8", "Bool", "bool", 1, _BOOL),
     ("uint8", "u8", "Byte", "unsigned char", 1, _INTEGER),
@@ -145,6 +146,7 @@ class dtype:
     `code`         the number in the native kernels
     `itemsize`     bytes an element
     `category`     bool, integer, floating point or complex: a `_core.Category`
+    `kind`         the same as a letter, b i f c, and u for integers without a sign
     `scalar_name`  'Float', as in "result type Float can't be cast to ..."
     `c_name`       'float', as in "but got: float != double"
     `abbr`         'f32'
@@ -165,6 +167,7 @@ class dtype:
         "is_floating_point",
         "is_signed",
         "itemsize",
+        "kind",
         "name",
         "numpy",
         "scalar_name",
@@ -176,6 +179,7 @@ class dtype:
     code: _int
     itemsize: _int
     category: _int
+    kind: str
     scalar_name: str
     c_name: str
     abbr: str
@@ -257,6 +261,7 @@ def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
         "c_name": c_name,
         "itemsize": itemsize,
         "category": category,
+        "kind": "u" if name.startswith("uint") else _LETTERS[category],
         "is_floating_point": category == _FLOATING,
         "is_complex": category == _COMPLEX,
         "is_differentiable": category in (_FLOATING, _COMPLEX),
@@ -338,11 +343,14 @@ def _numpy_type(self: dtype) -> np.dtype[Any]:
 
 
 def from_numpy_dtype(numpy_dtype: object) -> dtype:
-    """The dtype of arrays of this `numpy.dtype` (or of what `numpy.dtype()` takes).
+    """The dtype of arrays of this `numpy.dtype` (or of what `numpy.dtype()` takes); itself of one
+    of ours.
 
     TypeError where tensors cannot have such elements (objects, strings, dates, long double, ...);
     ValueError where only the byte order is foreign.
     """
+    if isinstance(numpy_dtype, dtype):
+        return numpy_dtype
     given = numpy_dtype if isinstance(numpy_dtype, np.dtype) else np.dtype(numpy_dtype)  # type: ignore[call-overload]
     found = _BY_NUMPY.get(given)
     if found is not None:

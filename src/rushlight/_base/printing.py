@@ -21,6 +21,7 @@ from . import dtypes
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 
+
 class _Options:
     def __init__(self) -> None:
         self.precision: int = 4

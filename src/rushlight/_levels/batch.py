@@ -96,11 +96,13 @@ def _rules() -> Callable[[Any], Any]:
     return batching_of
 
 
-def _first_there(value: Any) -> Tensor:
-    """The first element of a batch on an accelerator."""
-    shape, strides = value._seen.shape[1:], value.stride()[1:]
-    if not len(value._seen):
+def _first(value: Any) -> Tensor:
+    """The first element of a batch; without values where the batch is empty."""
+    (length, *shape), strides = value._form.shape, value.stride()[1:]
+    if not length and value._accelerator is not None:
         return _core.empty_accelerated(value._accelerator, shape, value.dtype.code, None)
+    if not length:
+        return _core.kernels.empty(tuple(shape), dtype=value.dtype, device="cpu")
     storage = _core.storage_of(value)
     found: Tensor = _core.place(storage, value.dtype, shape, strides, value.storage_offset())
     return found
@@ -121,12 +123,8 @@ class BatchLevel(Level):
 
     def wrap(self, value: Tensor, alike: bool = False) -> Tensor:
         """The tensor that shows one element of dimension 0 of a value."""
-        if value._accelerator is not None:
-            there: Any = _first_there(value)
-            return _wrapper(value, _TRANSFORMED, Batch(self, value, alike), there)
-        array = value._seen
-        seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
-        return _wrapper(value, _TRANSFORMED, Batch(self, value, alike), seen)
+        first: Any = _first(value)
+        return _wrapper(value, _TRANSFORMED, Batch(self, value, alike), first)
 
     def after(self, w: Any) -> Tensor:
         raise RuntimeError(

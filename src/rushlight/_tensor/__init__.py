@@ -61,9 +61,7 @@ def text(self: Any) -> str:
         said = f"{prefix}{', '.join(notes)})"
     else:
         device = None if self._accelerator is None else str(self.device)
-        said = printing.tensor_text(
-            self, suffixes=_suffixes(self), prefix=prefix, device=device
-        )
+        said = printing.tensor_text(self, suffixes=_suffixes(self), prefix=prefix, device=device)
     return f"Parameter({said})" if not plain and getattr(self, "_is_param", False) else said
 
 

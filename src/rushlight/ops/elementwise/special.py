@@ -188,7 +188,7 @@ def _mvlgamma(input: Tensor, p: int) -> Tensor:
 def _lowered(input: Tensor, p: int) -> Tensor:
     """input - i / 2 for i < p, along a first dimension."""
     check_room((p, *input.shape))
-    halves = of(input).tensor((np.arange(p) / 2).astype(input._form.dtype))
+    halves = of(input).tensor((np.arange(p) / 2).astype(input._form.dtype.numpy))
     return input - halves.reshape(p, *[1] * input.dim())
 
 

@@ -155,7 +155,7 @@ _avg_pools = {n: _avg_pool_op(n)[0] for n in (1, 2, 3)}
 
 def _refuse_types(name: str, a: Array, halves: bool = False) -> None:
     """Of the integers, int64 only has a mean."""
-    refuse(name, a, "bc" if a.dtype == np.int64 else "biuc", halves)
+    refuse(name, a, "bc" if a.dtype.name == "int64" else "biuc", halves)
 
 
 def _avg_pool_of(n: int) -> Any:

@@ -33,7 +33,7 @@ _NUMBERS = {how: getattr(Reduction, how.upper()) for how in REDUCTIONS}
 
 
 def _check_classes(x: Array, target: Array, weight: Array | None) -> None:
-    if target.dtype not in (np.int64, np.uint8):
+    if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {scalar_name(target)}\n"
             "Class indices are integers: use `target.long()`, or give class probabilities of the "

@@ -453,7 +453,7 @@ def _starts(n: int, length: int) -> Tensor:
 
 def _seen(t: Tensor) -> Array:
     """The elements of a tensor; on meta, where there are none, an array of its shape and type."""
-    return t._form if t._on_meta else elements(t)
+    return t._seen if t._on_meta else elements(t)
 
 
 def _check_bags(indices: Array, n: int, plainly: bool) -> None:

@@ -35,7 +35,7 @@ from .from_data import placed, read, warn_of_copy
 
 def _set_all(made: Any, value: Any) -> Any:
     """Sets all elements of a new tensor: no version, no graph."""
-    element = cell(value, made._form.dtype)
+    element = cell(value, made._form.dtype.numpy)
     if made._accelerator is not None:
         _core.copy_values(made, of(made).from_host(_core.wrap(np.asarray(element))))
     elif of(made).has_memory:

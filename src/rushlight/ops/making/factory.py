@@ -198,7 +198,7 @@ def numpy_of(dtype: dtype | None, function: str = "tensor", out: Any = None) -> 
                 f"dtype {torch_dtype(dtype).scalar_name} does not match dtype of out parameter "
                 f"({out.dtype.scalar_name})"
             )
-        return out._form.dtype
+        return out._form.dtype.numpy
     if dtype is None:
         return dtypes.get_default_dtype().numpy
     return torch_dtype(dtype, function).numpy

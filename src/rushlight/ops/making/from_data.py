@@ -13,7 +13,7 @@ from ..._core import Tensor
 from ..._devices import cpu, of, on
 from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
-from ..table.arrays import Array, as_type, common_type, is_stored, warn_once
+from ..table.arrays import Array, as_type, warn_once
 from ..table.kinds import composite
 from ..table.signature import device, dtype
 from .casts import to
@@ -123,6 +123,7 @@ def _array_of(data: Any, dtype: dtype | None, copy: bool) -> Array:
 
 
 _MOST_DIMS = 64  # NumPy's; a list may also contain itself
+
 
 def _converted(array: Array, wanted: Any) -> Array:
     """Numbers as elements of a type; torch's error for a number that the type cannot hold."""
@@ -260,12 +261,20 @@ def _by_element(data: Any, dtype: dtype | None) -> Tensor:
     leaves: list[Any] = []
     if 0 not in sizes:
         _elements(data, sizes, 0, leaves)
-    kind = "c" if type_.is_complex else "f" if type_.is_floating_point else "b" if type_ is dtypes.bool else "i"
+    kind = (
+        "c"
+        if type_.is_complex
+        else "f"
+        if type_.is_floating_point
+        else "b"
+        if type_ is dtypes.bool
+        else "i"
+    )
     values = [_number_of(leaf, kind) for leaf in leaves]
     found = _numbers(values, dtype=type_, device="cpu")
     if found is not NotImplemented:
         return found.view(sizes)
-    if kind == "i":
+    if kind in "iu":
         unsigned = type_ is dtypes.uint64
         for value in values:
             if isinstance(value, int) and not -(2**63) <= value < 2**63 + 2**63 * unsigned:

@@ -277,7 +277,7 @@ def normal(
         )
     else:
         shape = common_shape([a.shape for a in (mean, std) if isinstance(a, Tensor)])
-        numpy_dtype = like._form.dtype if out is None else out._form.dtype
+        numpy_dtype = (like if out is None else out)._form.dtype.numpy
     if not isinstance(std, Tensor):
         check_deviation(std)
     elif std.is_complex():

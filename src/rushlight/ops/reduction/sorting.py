@@ -147,7 +147,7 @@ def _quantile(
     elif isinstance(q, (int, float)):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
-        q = of(input).tensor(np.array(q, input._form.dtype))
+        q = of(input).tensor(np.array(q, input._form.dtype.numpy))
     else:
         raise TypeError(
             f"{name}() received an invalid combination of arguments - got ({type(q).__name__}), "
@@ -176,7 +176,7 @@ def _quantile(
         ranks = queries * (valid - 1).clamp(min=0)
     else:
         # Any NaN makes the result NaN: read the last entry, where it was sorted to.
-        last = of(input).tensor(np.array(size - 1, input._form.dtype))
+        last = of(input).tensor(np.array(size - 1, input._form.dtype.numpy))
         ranks = where(nan.any(-1, keepdim=True), last, queries * (size - 1))
     if how == "lower":
         ranks = ranks.floor()
@@ -323,8 +323,8 @@ def _as_tensor(value: object, like: Tensor) -> Any:
         return value
     if not isinstance(value, (int, float, complex, np_types.generic)):
         raise TypeError(f"expected a Tensor or a number, got {type(value).__name__}")
-    kind = like._form.dtype if isinstance(value, int) or like.is_floating_point() else np.float32
-    return _wrap(np.array(value, kind)).to(like.device)
+    own = isinstance(value, int) or like.is_floating_point()
+    return _wrap(np.array(value, like._form.dtype.numpy if own else np.float32)).to(like.device)
 
 
 @composite(

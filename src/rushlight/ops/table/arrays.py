@@ -75,7 +75,9 @@ def anywhere(condition: Tensor) -> bool:
         condition = condition._wrapped.value
     if condition._on_meta:
         return False  # nobody knows, and both ways give one shape
-    return bool(elements(condition).any())
+    if condition._accelerator is not None:
+        return bool(elements(condition).any())
+    return bool(_core.summary(_core.kernels.any(condition), -1)[0])
 
 
 def elements(t: Tensor) -> Array:
@@ -169,10 +171,12 @@ _LARGEST = {
 }
 
 
-def is_stored(dtype: np.dtype[Any]) -> bool:
+def is_stored(dtype: Any) -> bool:
     """Whether NumPy does not convert such elements as torch does: float8 and complex32."""
-    kind = dtype.kind
-    return (kind == "V" and dtype.name != "bfloat16") or (kind == "f" and dtype.itemsize == 1)
+    kind, size = dtype.kind, dtype.itemsize
+    if kind == "V":
+        return bool(dtype.name != "bfloat16")
+    return (kind == "f" and size == 1) or (kind == "c" and size == 4)
 
 
 def as_type(a: Array, wanted: np.dtype[Any], copy: bool = True) -> Array:

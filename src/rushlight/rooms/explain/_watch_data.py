@@ -12,10 +12,12 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-
 from .._base.outside import np
 from .._trace_calls import _short_path
 from ._names import escaped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "Floats",

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-
 from .._base.outside import np
 from ._watch import watch
 from ._watch_data import Floats, Group, Loss, Series, in_columns, over_decades, printable, smoothed
 from ._watch_table import group_cells, loss_cells, most_urgent, number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["frame"]
 
