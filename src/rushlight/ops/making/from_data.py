@@ -29,8 +29,17 @@ def placed(data: Tensor, where: Any, requires_grad: bool = False) -> Any:
     if where is not cpu:
         return where.tensor(data._array, requires_grad)
     if requires_grad:
+        _check_takes_gradients(data)
         data.requires_grad = True
     return data
+
+
+def _check_takes_gradients(t: Tensor) -> None:
+    if not t.dtype.is_differentiable:
+        raise RuntimeError(
+            "Only Tensors of floating point and complex dtype can require gradients. This one is "
+            f"{t.dtype}."
+        )
 
 
 _NUMBERS = (float, int, bool, complex)
@@ -376,11 +385,8 @@ def asarray(
         found = found.clone()
     if not found.is_leaf and not requires_grad:
         return found.detach()
-    if requires_grad and not found.dtype.is_floating_point and not found.dtype.is_complex:
-        raise RuntimeError(
-            "Only Tensors of floating point and complex dtype can require gradients. This one is "
-            f"{found.dtype}."
-        )
+    if requires_grad:
+        _check_takes_gradients(found)
     if found.is_leaf:
         # Not by requires_grad_(), which transformed functions may not call.
         found.requires_grad = requires_grad
