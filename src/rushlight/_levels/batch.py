@@ -96,18 +96,6 @@ def _rules() -> Callable[[Any], Any]:
     return batching_of
 
 
-def _first(value: Any) -> Tensor:
-    """The first element of a batch; without values where the batch is empty."""
-    (length, *shape), strides = value._form.shape, value.stride()[1:]
-    if not length and value._accelerator is not None:
-        return _core.empty_accelerated(value._accelerator, shape, value.dtype.code, None)
-    if not length:
-        return _core.kernels.empty(tuple(shape), dtype=value.dtype, device="cpu")
-    storage = _core.storage_of(value)
-    found: Tensor = _core.place(storage, value.dtype, shape, strides, value.storage_offset())
-    return found
-
-
 class BatchLevel(Level):
     """`func.vmap`: `size` elements, which share random numbers or not (`randomness`)."""
 
@@ -123,8 +111,7 @@ class BatchLevel(Level):
 
     def wrap(self, value: Tensor, alike: bool = False) -> Tensor:
         """The tensor that shows one element of dimension 0 of a value."""
-        first: Any = _first(value)
-        return _wrapper(value, _TRANSFORMED, Batch(self, value, alike), first)
+        return _wrapper(value, _TRANSFORMED, Batch(self, value, alike), True)
 
     def after(self, w: Any) -> Tensor:
         raise RuntimeError(

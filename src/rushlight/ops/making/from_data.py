@@ -21,7 +21,7 @@ from .factory import numpy_of
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "placed", "read", "tensor"]
 
-_wrap_data = _core.wrap_data
+_wrap_data, is_array = _core.wrap_data, _core.is_array
 
 
 def placed(data: Tensor, where: Any, requires_grad: bool = False) -> Any:
@@ -63,7 +63,7 @@ def of_storage(data: Any, dtype: dtype | None) -> Any:
 
 def read(data: Any, dtype: dtype | None = None, copy: bool = True) -> Tensor:
     """Anything that `torch.tensor` accepts, as a tensor on the CPU."""
-    if isinstance(data, (list, tuple, *_NUMBERS)):
+    if not is_array(data) and isinstance(data, (list, tuple, *_NUMBERS)):
         found = _numbers(data, dtype=dtype, device="cpu")
         return _by_element(data, dtype) if found is NotImplemented else found
     return _wrap_data(_array_of(data, dtype, copy))
@@ -71,11 +71,11 @@ def read(data: Any, dtype: dtype | None = None, copy: bool = True) -> Tensor:
 
 def _array_of(data: Any, dtype: dtype | None, copy: bool) -> Array:
     wanted = None if dtype is None else numpy_of(dtype)
-    if not isinstance(data, np_types.ndarray) and (stored := of_storage(data, dtype)) is not None:
+    if not is_array(data) and (stored := of_storage(data, dtype)) is not None:
         data = stored
     if isinstance(data, Tensor):
         array = data._array
-    elif isinstance(data, np_types.ndarray):
+    elif is_array(data):
         array = data
         check_strides(array)
         kind, size = array.dtype.kind, array.dtype.itemsize
@@ -225,7 +225,7 @@ def _elements(data: Any, sizes: list[int], dim: int, into: list[Any]) -> None:
     if len(data) != sizes[dim]:
         raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
     for item in data:
-        if isinstance(item, np_types.ndarray):
+        if is_array(item):
             warn_once(
                 "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
                 "consider converting the list to a single numpy.ndarray with numpy.array() before "
@@ -242,7 +242,7 @@ def _number_of(value: Any, kind: str) -> Any:
         if value.requires_grad:
             float(value)  # which warns
         value = value.item()
-    elif isinstance(value, np_types.ndarray):
+    elif is_array(value):
         value = value.item() if value.dtype.kind != "V" else float(value)
     elif isinstance(value, np_types.generic) and not (
         isinstance(value, np_types.bool_) and kind in "iu"
@@ -430,7 +430,7 @@ def check_strides(array: Array) -> None:
 @composite(method=False, asks="nobody", native=_core.wrap_plain)
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares the memory of a numpy.ndarray."""
-    if not isinstance(ndarray, np_types.ndarray):
+    if not is_array(ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     return read(ndarray, copy=False)
 
