@@ -76,9 +76,10 @@ struct Making {
       return false;
     }
     if (count > kMaxDims) return false;
+    Py_ssize_t stride = 1;  // which has to be a number also where there are no elements
     for (Py_ssize_t i = 0; i < count; ++i) {
       Py_ssize_t size;
-      if (!whole(items[i], size) || size < 0) return false;
+      if (!whole(items[i], size) || size < 0 || __builtin_mul_overflow(stride, std::max<Py_ssize_t>(size, 1), &stride)) return false;
       l.add(size, 0);
     }
     return true;
