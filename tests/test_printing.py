@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+import rushlight as rl
 
+from rushlight import _core
 from rushlight._base import dtypes, printing
-from rushlight._base.printing import format_scalar, tensor_text
+from rushlight._base.printing import tensor_text
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +19,7 @@ def _restore():
 
 def text(values, name="float32", **given):
     dtype = getattr(dtypes, name)
-    return tensor_text(np.asarray(values, dtype.numpy), dtype, **given)
+    return tensor_text(_core.wrap(np.asarray(values, dtype.numpy)), **given)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_bad_options_change_nothing():
 
 
 def test_format_of_one_number():
-    assert format_scalar(np.float32(1.5), ".2f") == "1.50"
-    assert format_scalar(np.array(0.1, dtypes.bfloat16.numpy), ".3f") == "0.100"
+    assert f"{rl.tensor(1.5):.2f}" == "1.50"
+    assert f"{rl.tensor(0.1, dtype=rl.bfloat16):.3f}" == "0.100"
     with pytest.raises(TypeError, match="unsupported format string passed"):
-        format_scalar(np.ones(2), ".2f")
+        f"{rl.ones(2):.2f}"

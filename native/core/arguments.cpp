@@ -193,25 +193,7 @@ Fit fit(PyObject* o, PyObject* function, const Takes::Row& row, Ref* instead) {
   return type == kMisfit ? fit_class(o, kinds) : type;
 }
 
-constexpr int kMostLists = 64;  // in one another; NumPy's limit
-
-// The bits of PythonNumbers.
-int number_kinds(PyObject* data, int depth) {
-  if (PyFloat_CheckExact(data)) return kHasFloat;
-  if (PyLong_CheckExact(data)) return kHasInt;
-  if (PyBool_Check(data)) return kHasBool;
-  if (PyComplex_CheckExact(data)) return kHasComplex;
-  if ((!PyList_CheckExact(data) && !PyTuple_CheckExact(data)) || depth == kMostLists) return kHasOther;
-  int kinds = 0;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data) && kinds < kHasOther; ++i) {
-    kinds |= number_kinds(PySequence_Fast_GET_ITEM(data, i), depth + 1);
-  }
-  return kinds;
-}
-
 }  // namespace
-
-PyObject* number_kinds_function(PyObject*, PyObject* data) { return PyLong_FromLong(number_kinds(data, 0)); }
 
 void forget_takes(Takes* takes) {
   for (Takes::Row& row : takes->rows) Py_DECREF(row.name);

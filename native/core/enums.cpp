@@ -137,9 +137,6 @@ constexpr Number kWays[] = {
 };
 constexpr Number kAsks[] = {{"ALL", Asks::All}, {"MODES", Asks::Modes}, {"NOBODY", Asks::Nobody}};
 constexpr Number kOverrides[] = {{"ALL", Overrides::All}, {"MODES", Overrides::Modes}, {"NONE", Overrides::None}};
-constexpr Number kPythonNumbers[] = {
-    {"BOOL", kHasBool}, {"INT", kHasInt}, {"FLOAT", kHasFloat}, {"COMPLEX", kHasComplex}, {"OTHER", kHasOther},
-};
 
 template <size_t N>
 int add(PyObject* module, const char* name, const char* doc, const Number (&numbers)[N]) {
@@ -174,8 +171,7 @@ int init_enums(PyObject* m) {
                       add(m, "Path", "How the result of a call was computed.", kPaths) < 0 ||
                       add(m, "Way", "Bits of how the gradients of a node were.", kWays) < 0 ||
                       add(m, "Asks", "Whose `__torch_function__` is asked about a function.", kAsks) < 0 ||
-                      add(m, "Overrides", "Who takes calls over on a thread.", kOverrides) < 0 ||
-                      add(m, "PythonNumbers", "Bits of `number_kinds`.", kPythonNumbers) < 0;
+                      add(m, "Overrides", "Who takes calls over on a thread.", kOverrides) < 0;
   return failed ? -1 : 0;
 }
 

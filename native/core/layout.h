@@ -126,8 +126,9 @@ Tensor* tensor_of(PyObject* array);
 Tensor* tensor_of_data(PyObject* array);  // of an array that a program gave
 // The same of a program's object, where nothing is to be said of the array; else nullptr without an exception.
 Tensor* tensor_of_plain(PyObject* o);
-// The elements in nested lists; NotImplemented where that is left to Python. (to_python.cpp)
+// The elements in nested lists; NotImplemented for a tensor that is not plain. (to_python.cpp)
 PyObject* to_list(PyObject*, PyObject* tensor);
+PyObject* summary_of(PyObject*, PyObject* const* args, Py_ssize_t n);  // in one list those that a summary shows
 // The same of what a NumPy definition returned: an array, a NumPy scalar, a number, or a tensor already.
 Tensor* result_tensor(PyObject* value);
 // A Python object as NumPy reads it, of an element type.
@@ -141,7 +142,7 @@ bool is_numpy_float(PyObject* o);
 bool is_numpy_complex(PyObject* o);
 bool is_numpy_integer(PyObject* o);
 bool is_numpy_number(PyObject* o);
-PyTypeObject* array_type();
+bool is_array_type(PyTypeObject* t);
 int init_numpy(PyObject* module);
 // Makes the exception that NumPy raises for want of memory torch's RuntimeError; any other stays.
 void reword_memory_error();

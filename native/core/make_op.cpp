@@ -629,7 +629,6 @@ PyObject* opcode_arity(PyObject*, PyObject* name) {
 PyMethodDef kOpFunctions[] = {
     {"make_op", method_of<make_op>(), METH_VARARGS, "An Op as a statement of the table has it."},
     {"make_in_place", method_of<make_in_place>(), METH_VARARGS, "The form of an op that writes its first argument."},
-    {"number_kinds", method_of<number_kinds_function>(), METH_O, "What kinds of Python numbers nested lists hold, a bit each."},
     {"make_public", method_of<make_public>(), METH_VARARGS, "A function of the table as programs see it."},
     {"overridable", method_of<make_overridable>(), METH_VARARGS, "A function that `__torch_function__` may take over."},
     {"add_variant", method_of<add_variant>(), METH_VARARGS, "Which op takes over for a kind of argument."},

@@ -10,6 +10,33 @@
 
 namespace rushlight {
 
+// ---------------------------------------------------------------- NumPy, once somebody asks for it
+
+namespace {
+
+// Whether NumPy is here, whoever imported it. Before that no object is an array or a number of NumPy's.
+bool has_numpy() {
+  if (PyArray_API) return true;
+  static PyObject* name = PyUnicode_InternFromString("numpy._core._multiarray_umath");
+  PyObject* modules = PyImport_GetModuleDict();
+  if (!modules || !name || !PyDict_Contains(modules, name)) return false;
+  if (_import_array() == 0) return true;
+  PyErr_Clear();  // in the middle of its own import
+  return false;
+}
+
+// Imports NumPy. False with an exception where it is not installed.
+bool need_numpy() {
+  if (PyArray_API || _import_array() == 0) return true;
+  PyErr_Clear();
+  PyErr_SetString(PyExc_ModuleNotFoundError,
+                  "No module named 'numpy'. An array of a tensor was asked for here, or an op that only NumPy computes. Install it: "
+                  "pip install numpy");
+  return false;
+}
+
+}  // namespace
+
 // ---------------------------------------------------------------- element types
 
 namespace {
@@ -98,6 +125,7 @@ PyArray_Descr* descr_of(DType dtype) {
   static PyArray_Descr* cache[static_cast<int>(DType::Count)] = {};
   PyArray_Descr*& descr = cache[static_cast<int>(dtype)];
   if (descr) return descr;
+  if (!need_numpy()) return nullptr;
   if (kNumbers[static_cast<int>(dtype)] < 0) {
     PyObject* object = dtype_object(dtype);
     if (!object) return nullptr;
@@ -115,14 +143,14 @@ PyArray_Descr* descr_of(DType dtype) {
 
 PyObject* descr_object(DType dtype) { return as_object(descr_of(dtype)); }
 
-bool is_array(PyObject* o) { return PyArray_Check(o); }
-bool is_numpy_scalar(PyObject* o) { return PyArray_CheckScalar(o); }
-bool is_numpy_bool(PyObject* o) { return PyArray_IsScalar(o, Bool); }
-bool is_numpy_float(PyObject* o) { return PyArray_IsScalar(o, Floating); }
-bool is_numpy_complex(PyObject* o) { return PyArray_IsScalar(o, ComplexFloating); }
-bool is_numpy_integer(PyObject* o) { return PyArray_IsScalar(o, Integer); }
-bool is_numpy_number(PyObject* o) { return PyArray_IsScalar(o, Number); }
-PyTypeObject* array_type() { return &PyArray_Type; }
+bool is_array(PyObject* o) { return has_numpy() && PyArray_Check(o); }
+bool is_array_type(PyTypeObject* t) { return has_numpy() && t == &PyArray_Type; }
+bool is_numpy_scalar(PyObject* o) { return has_numpy() && PyArray_CheckScalar(o); }
+bool is_numpy_bool(PyObject* o) { return has_numpy() && PyArray_IsScalar(o, Bool); }
+bool is_numpy_float(PyObject* o) { return has_numpy() && PyArray_IsScalar(o, Floating); }
+bool is_numpy_complex(PyObject* o) { return has_numpy() && PyArray_IsScalar(o, ComplexFloating); }
+bool is_numpy_integer(PyObject* o) { return has_numpy() && PyArray_IsScalar(o, Integer); }
+bool is_numpy_number(PyObject* o) { return has_numpy() && PyArray_IsScalar(o, Number); }
 
 // ---------------------------------------------------------------- pins
 
@@ -157,7 +185,6 @@ PyObject* new_pin(Storage* s) {
 }
 
 int init_numpy(PyObject* module) {
-  import_array1(-1);
   PyType_Slot slots[] = {{Py_tp_dealloc, slot_of<pin_dealloc>()},
                          {Py_tp_doc, const_cast<char*>("Keeps the memory of a tensor that an ndarray shows.")},
                          {0, nullptr}};
@@ -340,7 +367,7 @@ Tensor* tensor_of_data(PyObject* array) { return made_of(array, true); }
 
 Tensor* tensor_of_plain(PyObject* o) {
   constexpr int kPlain = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED;
-  if (!PyArray_CheckExact(o) || !PyArray_CHKFLAGS(as_array(o), kPlain) || PyArray_ISBYTESWAPPED(as_array(o)) ||
+  if (!has_numpy() || !PyArray_CheckExact(o) || !PyArray_CHKFLAGS(as_array(o), kPlain) || PyArray_ISBYTESWAPPED(as_array(o)) ||
       dtype_of(as_array(o)) == DType::Count)
     return nullptr;
   return tensor_of_data(PyArray_View(as_array(o), nullptr, &PyArray_Type));
@@ -348,12 +375,13 @@ Tensor* tensor_of_plain(PyObject* o) {
 
 Tensor* result_tensor(PyObject* value) {
   if (!value || is_tensor(value)) return as_tensor(value);
-  if (PyArray_Check(value)) return tensor_of(value);
+  if (is_array(value)) return tensor_of(value);
   const Ref owned(value);
-  return tensor_of(PyArray_FROM_O(value));
+  return need_numpy() ? tensor_of(PyArray_FROM_O(value)) : nullptr;
 }
 
 Tensor* tensor_from_any(PyObject* o, DType dtype) {
+  if (!need_numpy()) return nullptr;
   Owned<Tensor> t(tensor_of(PyArray_FromAny(o, nullptr, 0, 0, 0, nullptr)));
   return t ? cast(t.get(), dtype) : nullptr;
 }
@@ -390,14 +418,14 @@ bool is_everyday(PyObject* o) {
 bool list_has_arrays(PyObject* list) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(list, i);
-    if (!is_everyday(item) && PyArray_Check(item)) return true;
+    if (!is_everyday(item) && is_array(item)) return true;
   }
   return false;
 }
 
 // A tensor in the place of an array that tensors can show, a list with such in the place of a list; else the object itself.
 PyObject* as_argument(PyObject* o) {
-  if (PyArray_Check(o)) {
+  if (is_array(o)) {
     if (dtype_of(as_array(o)) == DType::Count) return Py_NewRef(o);
     return as_object(tensor_of(Py_NewRef(o)));
   }
@@ -441,7 +469,7 @@ bool is_kernel(PyObject* function) { return PyCFunction_Check(function) && PyCFu
 bool has_arrays(PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* o = args[i];
-    if (!is_everyday(o) && (is_list(o) ? list_has_arrays(o) : PyArray_Check(o))) return true;
+    if (!is_everyday(o) && (is_list(o) ? list_has_arrays(o) : is_array(o))) return true;
   }
   return false;
 }

@@ -74,9 +74,6 @@ int find_name(PyObject* keyword, int count, const NameOf& name_of) {
   }
   return -1;
 }
-// number_kinds(data): what numbers nested lists hold, of Python's own.
-enum PythonNumbers { kHasBool = 1, kHasInt = 2, kHasFloat = 4, kHasComplex = 8, kHasOther = 16 };
-PyObject* number_kinds_function(PyObject*, PyObject* data);
 // Asks what a function takes, unless that is known. -1 with an exception.
 int learn_takes(PyObject* function, Takes* takes);
 void forget_takes(Takes* takes);

@@ -156,7 +156,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
   if (!f) Py_RETURN_NOTIMPLEMENTED;
   if (everyday || is_operand(a)) return apply(f, b, a);
   // NumPy leaves `array / tensor` to the tensor, and only that is more than an error in torch: its formula has an array in a product.
-  if (kReflected != kRDiv || !PyObject_TypeCheck(a, array_type())) Py_RETURN_NOTIMPLEMENTED;
+  if (kReflected != kRDiv || !is_array(a)) Py_RETURN_NOTIMPLEMENTED;
   return or_not_implemented(apply(f, b, a));
 }
 
@@ -203,7 +203,7 @@ PyObject* compare(PyObject* a, PyObject* b, int how) {
   if (!f) Py_RETURN_NOTIMPLEMENTED;
   if (everyday || is_operand(b)) return apply(f, a, b);
   const bool equality = how == Py_EQ || how == Py_NE;
-  if (!equality || !PyObject_TypeCheck(b, array_type())) Py_RETURN_NOTIMPLEMENTED;
+  if (!equality || !is_array(b)) Py_RETURN_NOTIMPLEMENTED;
   return compare_with_array(f, a, b);
 }
 

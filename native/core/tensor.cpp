@@ -243,10 +243,28 @@ PyObject* get_seen(PyObject* self, void*) {
   return t->flags & kAccelerator ? stand_in_array(t) : array_of(t);
 }
 
-// An array that tells the shape and the element type. It has the elements where they are in main memory.
+PyTypeObject* form_type = nullptr;
+
+// The shape and the element type, of whatever has taken the tensor's calls over.
 PyObject* get_form(PyObject* self, void*) {
-  Tensor* t = as_tensor(self);
-  return t->flags & kAccelerator ? stand_in_array(t) : PyObject_GetAttrString(self, "_array");
+  const Tensor* t = as_tensor(self);
+  Ref form(PyStructSequence_New(form_type)), shape(shape_of(t)), ndim(PyLong_FromLong(t->ndim())), size(PyLong_FromSsize_t(t->numel())),
+      dtype(Py_XNewRef(dtype_object(t->dtype)));
+  if (!form || !shape || !ndim || !size || !dtype) return nullptr;
+  int i = 0;
+  for (Ref* each : {&shape, &ndim, &size, &dtype}) PyStructSequence_SetItem(form.get(), i++, each->release());
+  return form.release();
+}
+
+int make_form_type() {
+  PyStructSequence_Field fields[] = {{"shape", "the sizes of all dimensions"},
+                                     {"ndim", "how many dimensions"},
+                                     {"size", "how many elements"},
+                                     {"dtype", "the element type"},
+                                     {nullptr, nullptr}};
+  PyStructSequence_Desc form = {"rushlight._core.Form", "The shape and the element type of a tensor.", fields, 4};
+  form_type = PyStructSequence_NewType(&form);
+  return form_type ? 0 : -1;
 }
 
 // Replaces the storage: for code that loads or resizes a tensor from outside (`resize_`, `.data = `).
@@ -405,7 +423,7 @@ PyGetSetDef kGetSet[] = {
     {"_accelerator", guarded<get_accelerator>, nullptr, "The number of the accelerator that it is on, or None.", nullptr},
     {"_contiguous", guarded<get_contiguous>, nullptr, "Whether the elements lie in row-major order, without gaps.", nullptr},
     {"_offset", guarded<get_offset>, nullptr, "How many elements of the storage come before the first.", nullptr},
-    {"_form", guarded<get_form>, nullptr, "An array of its shape and element type.", nullptr},
+    {"_form", guarded<get_form>, nullptr, "Its shape and element type.", nullptr},
     {"_seen", guarded<get_seen>, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
     {"shape", guarded<gated_get<"shape", get_shape>>, guarded<refuse_assignment>, "The sizes of all dimensions, a torch.Size.",
      const_cast<char*>("shape")},
@@ -676,6 +694,7 @@ PyObject* tensor_getattro(PyObject* self, PyObject* name) {
 }  // namespace
 
 int init_tensor(PyObject* module) {
+  if (make_form_type() < 0) return -1;
   std::vector<PyType_Slot> slots = {
       {Py_tp_doc, const_cast<char*>("A multi-dimensional array that can record how it was computed.")},
       {Py_tp_new, slot_of<tensor_new>()},

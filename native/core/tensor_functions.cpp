@@ -175,6 +175,8 @@ PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return t;
 }
 
+PyObject* is_array_function(PyObject*, PyObject* o) { return PyBool_FromLong(is_array(o)); }
+
 // wrap_plain(array): the same of one plain array; NotImplemented for any other call.
 PyObject* wrap_plain(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   Tensor* t = n == 1 && !kwnames ? tensor_of_plain(args[0]) : nullptr;
@@ -325,7 +327,9 @@ PyMethodDef kTensorFunctions[] = {
     {"is_channels_last", method_of<is_channels_last_function>(), METH_O, "Whether the elements lie with the channels last."},
     {"suggests_channels_last", method_of<suggests_channels_last_function>(), METH_O, "Whether the strides tell that."},
     {"wrap_plain", method_of<wrap_plain>(), METH_FASTCALL | METH_KEYWORDS, "The same of one plain array; else NotImplemented."},
-    {"to_list", method_of<to_list>(), METH_O, "The elements in nested lists; NotImplemented where that is left to Python."},
+    {"is_array", method_of<is_array_function>(), METH_O, "Whether an object is a numpy.ndarray; imports nothing."},
+    {"summary", method_of<summary_of>(), METH_FASTCALL, "The elements that a summary shows, in one list."},
+    {"to_list", method_of<to_list>(), METH_O, "The elements in nested lists; NotImplemented for a tensor that is not plain."},
     {"wrap_data", method_of<wrap_data>(), METH_FASTCALL, "A leaf tensor around data of the program's own."},
     {"wrap_view", method_of<wrap_view_function>(), METH_VARARGS, "A tensor that shares another's version counter and base."},
     {"make_subclass", method_of<make_subclass>(), METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},

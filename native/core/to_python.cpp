@@ -6,6 +6,7 @@
 #include "core/lazy.h"
 #include "core/override.h"
 #include "core/tensor.h"
+#include "kernels/copy.h"
 
 namespace rushlight {
 
@@ -18,23 +19,9 @@ T at(const char* p) {
   return value;
 }
 
-PyObject* scalar_of(Tensor* shown) {
-  if (shown->numel() != 1) {
-    PyErr_Format(PyExc_RuntimeError, "a Tensor with %zd elements cannot be converted to Scalar", shown->numel());
-    return nullptr;
-  }
-  if (shown->device() == DeviceType::Meta) {
-    PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
-    return nullptr;
-  }
-  const Owned<Tensor> here(is_accelerator(shown->device()) ? copy_to(shown, DeviceType::Cpu)
-                                                           : as_tensor(Py_NewRef(as_object(shown))));
-  if (!here) return nullptr;
-  here->flags |= shown->flags & kLazy;
-  const Owned<Tensor> t(values_of(here.get()));
-  if (!t) return nullptr;
-  const char* p = t->data();
-  switch (t->dtype) {
+// The element at p as a number.
+PyObject* number_at(DType dtype, const char* p) {
+  switch (dtype) {
     case DType::Bool: return PyBool_FromLong(*p != 0);
     case DType::U8: return PyLong_FromLong(at<uint8_t>(p));
     case DType::I8: return PyLong_FromLong(at<int8_t>(p));
@@ -48,14 +35,34 @@ PyObject* scalar_of(Tensor* shown) {
     case DType::F64: return PyFloat_FromDouble(at<double>(p));
     case DType::C64: return PyComplex_FromDoubles(at<float>(p), at<float>(p + 4));
     case DType::C128: return PyComplex_FromDoubles(at<double>(p), at<double>(p + 8));
-    case DType::C32: {
-      const Owned<Tensor> wide(cast(t.get(), DType::C64));
-      return wide ? PyComplex_FromDoubles(at<float>(wide->data()), at<float>(wide->data() + 4)) : nullptr;
-    }
     default: break;
   }
-  const Owned<Tensor> wide(cast(t.get(), DType::F32));
-  return wide ? PyFloat_FromDouble(at<float>(wide->data())) : nullptr;
+  const Py_ssize_t none[1] = {};
+  float wide[2];
+  const bool pair = dtype == DType::C32;
+  copy_strided(pair ? DType::C64 : DType::F32, reinterpret_cast<char*>(wide), none, dtype, p, none, 0, none);
+  return pair ? PyComplex_FromDoubles(wide[0], wide[1]) : PyFloat_FromDouble(wide[0]);
+}
+
+// The tensor's values in memory here.
+Owned<Tensor> values_here(Tensor* t) {
+  const Owned<Tensor> here(is_accelerator(t->device()) ? copy_to(t, DeviceType::Cpu) : as_tensor(Py_NewRef(as_object(t))));
+  if (!here) return {};
+  here->flags |= t->flags & kLazy;
+  return Owned<Tensor>(values_of(here.get()));
+}
+
+PyObject* scalar_of(Tensor* shown) {
+  if (shown->numel() != 1) {
+    PyErr_Format(PyExc_RuntimeError, "a Tensor with %zd elements cannot be converted to Scalar", shown->numel());
+    return nullptr;
+  }
+  if (shown->device() == DeviceType::Meta) {
+    PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
+    return nullptr;
+  }
+  const Owned<Tensor> t(values_here(shown));
+  return t ? number_at(t->dtype, t->data()) : nullptr;
 }
 
 // An array over the same memory for programs, which may set shape and flags: the tensor's own array
@@ -205,24 +212,31 @@ void add_conversion_slots(std::vector<PyType_Slot>* slots) {
 
 namespace {
 
-template <class T>
-T element(const char* p) {
-  T value;
-  std::memcpy(&value, p, sizeof value);
-  return value;
-}
-
-template <class T, class F>
+template <class F>
 PyObject* nested(const Layout& l, int dim, const char* p, const F& object) {
-  if (dim == l.ndim) return object(element<T>(p));
+  if (dim == l.ndim) return object(p);
   const Py_ssize_t n = l.shape[dim];
   Ref list(PyList_New(n));
   for (Py_ssize_t i = 0; list && i < n; ++i, p += l.strides[dim]) {
-    PyObject* item = nested<T>(l, dim + 1, p, object);
+    PyObject* item = nested(l, dim + 1, p, object);
     if (!item) return nullptr;
     PyList_SET_ITEM(list.get(), i, item);
   }
   return list.release();
+}
+
+// Appends the elements that a summary shows; false with an exception.
+bool append_shown(const Layout& l, int dim, const char* p, Py_ssize_t edge, DType dtype, PyObject* list) {
+  if (dim == l.ndim) {
+    const Ref number(number_at(dtype, p));
+    return number && PyList_Append(list, number.get()) == 0;
+  }
+  const Py_ssize_t n = l.shape[dim];
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (edge >= 0 && i == edge && n > 2 * edge) i = n - edge;
+    if (i < n && !append_shown(l, dim + 1, p + i * l.strides[dim], edge, dtype, list)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -233,15 +247,29 @@ PyObject* to_list(PyObject*, PyObject* o) {
   Pinned pinned;
   pinned.take(as_tensor(o)->storage());
   const char* p = as_tensor(o)->data();
-  const auto whole = [](auto x) { return PyLong_FromLongLong(x); };
-  switch (as_tensor(o)->dtype) {
-    case DType::F32: return nested<float>(l, 0, p, PyFloat_FromDouble);
-    case DType::F64: return nested<double>(l, 0, p, PyFloat_FromDouble);
-    case DType::I32: return nested<int32_t>(l, 0, p, whole);
-    case DType::I64: return nested<int64_t>(l, 0, p, whole);
-    case DType::Bool: return nested<uint8_t>(l, 0, p, PyBool_FromLong);
-    default: Py_RETURN_NOTIMPLEMENTED;
+  const DType dtype = as_tensor(o)->dtype;
+  if (dtype == DType::F32) return nested(l, 0, p, [](const char* at_) { return PyFloat_FromDouble(at<float>(at_)); });
+  return nested(l, 0, p, [dtype](const char* at_) { return number_at(dtype, at_); });
+}
+
+// summary(tensor, edge): in one list the elements that a summary shows, of each dimension longer than 2 * edge that many from either
+// end; all where edge is negative.
+PyObject* summary_of(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !is_tensor(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "summary(tensor, edge): a tensor and an int");
+    return nullptr;
   }
+  const Py_ssize_t edge = PyNumber_AsSsize_t(args[1], nullptr);
+  if (edge == -1 && PyErr_Occurred()) return nullptr;
+  Ref held;
+  Tensor* memory = memory_of(args[0], &held);
+  const Owned<Tensor> t(memory ? values_here(memory) : Owned<Tensor>());
+  Ref list(t ? PyList_New(0) : nullptr);
+  if (!list) return nullptr;
+  const Layout l(t.get());
+  Pinned pinned;
+  pinned.take(t->storage());
+  return append_shown(l, 0, t->data(), edge, t->dtype, list.get()) ? list.release() : nullptr;
 }
 
 }  // namespace rushlight

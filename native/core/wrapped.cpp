@@ -28,17 +28,25 @@ int refuse_captured(Tensor* t, PyObject* written, PyObject* value) {
 
 namespace {
 
-// wrapper(value, flag, object[, seen]): a tensor with the memory of `value` (or of `seen`, an array
-// or a tensor), with `object`, which a transform attaches, and with the requires_grad of `value`.
+// The first of a batch; without values where the batch is empty.
+Tensor* first_of(const Tensor* batch) {
+  Layout l(batch);
+  const bool empty = !l.shape[0];
+  l.remove(0);
+  return empty ? new_tensor(batch->dtype, l.ndim, l.shape, batch->device()) : new_view(batch, l);
+}
+
+// wrapper(value, flag, object, first=False): a tensor with the memory of `value` (or of its first element, as of a batch), with
+// `object`, which a transform attaches, and with the requires_grad of `value`.
 PyObject* wrapper(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !is_array(args[3]) && !is_tensor(args[3]))) {
-    PyErr_SetString(PyExc_TypeError, "wrapper(value, flag, object[, seen])");
+  if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && as_tensor(args[0])->ndim() == 0)) {
+    PyErr_SetString(PyExc_TypeError, "wrapper(value, flag, object, first=False)");
     return nullptr;
   }
   const long flag = PyLong_AsLong(args[1]);
   if (flag == -1 && PyErr_Occurred()) return nullptr;
   Tensor* value = as_tensor(args[0]);
-  Tensor* t = n == 4 && is_array(args[3]) ? tensor_of(Py_NewRef(args[3])) : new_alias(as_tensor(args[n == 4 ? 3 : 0]));
+  Tensor* t = n == 4 && args[3] == Py_True ? first_of(value) : new_alias(value);
   if (!t) return nullptr;
   t->flags |= (static_cast<uint32_t>(flag) & kWrapped) | (value->flags & kLazy);
   if (requires_grad(value)) t->flags |= kRequiresGrad;

@@ -14,8 +14,6 @@ from collections.abc import Iterator, Sequence
 from operator import index as as_int
 from typing import Any
 
-import numpy as np
-
 from . import _core
 from ._base import dtypes
 from ._base.device import DeviceLike, accelerated, cpu, cuda, device, resolve
@@ -23,6 +21,7 @@ from ._base.device import device as Device
 from ._base.dtypes import dtype
 from ._base.errors import warn
 from ._base.late import late
+from ._base.outside import np, np_types
 from ._core import Tensor
 from ._devices import open_accelerator
 from .ops.making.casts import CASTS
@@ -292,7 +291,7 @@ def _from_file(
 
 def _filename(self: Any) -> str | None:
     owner = self._owner
-    while isinstance(owner, np.ndarray):
+    while isinstance(owner, np_types.ndarray):
         owner = owner.base
     memory = getattr(owner, "obj", None)
     return memory.filename if isinstance(memory, _Shared) else None

@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from rushlight import _core  # noqa: E402
 from rushlight._base import dtypes, printing  # noqa: E402
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
@@ -40,9 +41,13 @@ def as_torch(array, name):
     return torch.from_numpy(array)
 
 
+def text(array, **given):
+    return printing.tensor_text(_core.wrap(array), **given)
+
+
 def check(array, name, **given):
     array = np.ascontiguousarray(array).astype(getattr(dtypes, name).numpy).reshape(array.shape)
-    ours = printing.tensor_text(array, getattr(dtypes, name), **given)
+    ours = text(array, **given)
     theirs = repr(as_torch(array, name))
     assert ours == theirs, f"\n{ours}\n--- torch:\n{theirs}\n{printing.get_printoptions()}"
 
@@ -158,17 +163,17 @@ def suffixed(make, count):
 def test_suffixes_start_a_new_line_where_they_do_not_fit():
     for count in range(1, 40):
         y, array, suffixes = suffixed(torch.ones, count)
-        assert printing.tensor_text(array, dtypes.float32, suffixes=suffixes) == repr(y)
+        assert text(array, suffixes=suffixes) == repr(y)
         y, array, suffixes = suffixed(lambda n: torch.ones(2, n, dtype=torch.float64), count)
-        assert printing.tensor_text(array, dtypes.float64, suffixes=suffixes) == repr(y)
+        assert text(array, suffixes=suffixes) == repr(y)
         x = torch.ones(count, requires_grad=True)
-        ours = printing.tensor_text(x.detach().numpy(), dtypes.float32, suffixes=REQUIRES)
+        ours = text(x.detach().numpy(), suffixes=REQUIRES)
         assert ours == repr(x)
 
 
 def test_suffixes_of_empty_tensors():
     x = torch.ones(0, 3, dtype=torch.float64, requires_grad=True)
-    ours = printing.tensor_text(x.detach().numpy(), dtypes.float64, suffixes=REQUIRES)
+    ours = text(x.detach().numpy(), suffixes=REQUIRES)
     assert ours == repr(x)
 
 
@@ -181,12 +186,11 @@ def test_tangents():
             zeros = np.zeros(shape, np.float32)
             # The tangent is written by an f-string, which shows one number as a number.
             tangent = (
-                printing.tensor_text(zeros, dtypes.float32)
+                text(zeros)
                 if shape
-                else printing.format_scalar(zeros, "")
+                else format(_core.wrap(zeros), "")
             )
-            ours = printing.tensor_text(
-                np.ones(shape, np.float32), dtypes.float32, suffixes=[f"tangent={tangent}"]
+            ours = text(np.ones(shape, np.float32), suffixes=[f"tangent={tangent}"]
             )
             assert ours == repr(dual)
 
@@ -197,14 +201,14 @@ def test_prefix_of_a_subclass():
 
     array = np.arange(40, dtype=np.float32).reshape(2, 20)
     x = torch.from_numpy(array).as_subclass(Marked)
-    assert printing.tensor_text(array, dtypes.float32, prefix="Marked(") == repr(x)
+    assert text(array, prefix="Marked(") == repr(x)
 
 
 def test_non_contiguous_arrays():
     array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     for view in [array.T, array[:, ::2], np.broadcast_to(array[:1], (5, 3, 4))]:
         theirs = repr(torch.from_numpy(np.ascontiguousarray(view)))
-        assert printing.tensor_text(view, dtypes.float32) == theirs
+        assert text(view) == theirs
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -217,7 +221,7 @@ def test_format_of_one_number(name, spec):
             return type(error), str(error)
 
     array = np.array(3.1).astype(getattr(dtypes, name).numpy)
-    ours = outcome(lambda: printing.format_scalar(array, spec))
+    ours = outcome(lambda: format(_core.wrap(array), spec))
     assert ours == outcome(lambda: format(as_torch(array, name), spec))
 
 

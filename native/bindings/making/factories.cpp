@@ -4,15 +4,27 @@
 
 #include <cfloat>
 #include <cmath>
+#include <complex>
 #include <cstring>
 
+#include "core/alerts.h"
 #include "kernels/copy.h"
 
 namespace rushlight {
 namespace {
 
 bool is_real(DType t) { return t == DType::F32 || t == DType::F64; }
-bool fits(double x, DType t) { return t == DType::F64 || std::fabs(x) <= FLT_MAX; }
+// Whether a number of a type with a fraction stays finite as an element.
+bool fits(double x, DType t) {
+  return t == DType::F64 || t == DType::C128 || std::fabs(x) <= (t == DType::F16 ? 65504 : t == DType::BF16 ? 0x1.FEp127 : FLT_MAX);
+}
+// Whether an integer is an element of a type of integers.
+bool fits(int64_t x, DType t) {
+  const int bits = static_cast<int>(8 * item_size(t));
+  const bool has_sign = t == DType::I8 || t == DType::I16 || t == DType::I32 || t == DType::I64;
+  if (bits == 64) return has_sign || x >= 0;
+  return x >> (bits - has_sign) == 0 || (has_sign && x >> (bits - 1) == -1);
+}
 
 // Sets every element that the layout shows to one of another type.
 void set_all(const TensorInfo& t, const Layout& l, DType type, const void* value) {
@@ -37,16 +49,19 @@ struct Number {
   };
   bool read(PyObject* value, DType& dtype) {
     Py_ssize_t whole;
-    if (PyBool_Check(value) && (dtype == DType::Count || dtype == DType::Bool)) {
-      type = dtype = DType::Bool;
+    if (PyBool_Check(value)) {
+      type = DType::Bool;
+      if (dtype == DType::Count) dtype = type;
       truth = value == Py_True;
-    } else if (Making::whole(value, whole) && (dtype == DType::Count || dtype == DType::I64)) {
-      type = dtype = DType::I64;
+    } else if (Making::whole(value, whole) && (dtype == DType::Count || !is_differentiable(dtype))) {
+      type = DType::I64;
+      if (dtype == DType::Count) dtype = type;
       integer = whole;
+      return dtype == DType::Bool || fits(integer, dtype);
     } else {
       type = DType::F64;
       if (dtype == DType::Count) dtype = registry.default_dtype;
-      return Making::real(value, real) && is_real(dtype) && fits(real, dtype);
+      return is_differentiable(dtype) && (Making::real(value, real) ? fits(real, dtype) : PyFloat_CheckExact(value));
     }
     return true;
   }
@@ -84,11 +99,142 @@ Ref constant_like(Making& call) {
   return model ? like(model, call.dtype, DType::I64, &value) : Ref();
 }
 
+// Without values. The deterministic mode may fill them, which is Python's.
+bool leaves_unset() { return !alerts_nondeterministic.load(std::memory_order_relaxed); }
+
+Ref empty(Making& call) {
+  Layout l;
+  if (!leaves_unset() || !call.read_sizes(0, false, l)) return {};
+  return new_ref(call.dtype == DType::Count ? registry.default_dtype : call.dtype, l.ndim, l.shape, DeviceType::Cpu);
+}
+
+Ref new_empty(Making& call) {
+  Layout l;
+  if (!leaves_unset() || !call.model() || !call.read_sizes(1, false, l)) return {};
+  return new_ref(call.dtype, l.ndim, l.shape, DeviceType::Cpu);
+}
+
+Ref empty_like(Making& call) {
+  const Tensor* model = call.n == 1 && leaves_unset() ? call.model() : nullptr;
+  return model ? owned(new_like(model, call.dtype)) : Ref();
+}
+
 Ref full(Making& call) {
   Layout l;
   Number number;
   if (call.n != 2 || !Making{call.args, 1}.read_sizes(0, true, l) || !number.read(call.args[1], call.dtype)) return {};
   return filled(call.dtype, l, number.type, &number.real);
+}
+
+// Numbers of Python's own, alone or in nested lists. To read them runs no code of a program.
+class Numbers {
+ public:
+  Layout sizes;
+
+  // False where there is anything else, or where lists of one level have several lengths.
+  bool look(PyObject* data) {
+    for (PyObject* first = data; is_row(first); first = PySequence_Fast_GET_ITEM(first, 0)) {
+      if (sizes.ndim == kMaxDims) return false;
+      sizes.add(PySequence_Fast_GET_SIZE(first), 0);
+      if (!PySequence_Fast_GET_SIZE(first)) break;
+    }
+    return each(data, 0, [this](PyObject* o) {
+      kinds_ |= PyFloat_CheckExact(o) ? kFloat : PyLong_CheckExact(o) ? kInt : PyBool_Check(o) ? kBool : PyComplex_CheckExact(o) ? kComplex : kOther;
+      return kinds_ < kOther;
+    });
+  }
+  // The type that holds each of them.
+  DType type() const {
+    return kinds_ & kComplex ? DType::C128 : kinds_ & kFloat ? DType::F64 : kinds_ & kInt ? DType::I64 : kinds_ ? DType::Bool : DType::F32;
+  }
+  // False where an int is too large.
+  template <class T>
+  bool fill(PyObject* data, T* out) const {
+    return each(data, 0, [&](PyObject* o) { return read(o, *out++); });
+  }
+
+ private:
+  enum Kind { kBool = 1, kInt = 2, kFloat = 4, kComplex = 8, kOther = 16 };
+  int kinds_ = 0;
+
+  static bool is_row(PyObject* o) { return PyList_CheckExact(o) || PyTuple_CheckExact(o); }
+  static bool read(PyObject* o, bool& value) {
+    value = o == Py_True;
+    return true;
+  }
+  static bool read(PyObject* o, int64_t& value) {
+    int overflow;
+    value = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return !overflow;
+  }
+  static bool read(PyObject* o, double& value) {
+    value = PyFloat_CheckExact(o) ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o);
+    if (value != -1 || !PyErr_Occurred()) return true;
+    PyErr_Clear();
+    return false;
+  }
+  static bool read(PyObject* o, float& value) {
+    double wide;
+    if (!read(o, wide)) return false;
+    value = static_cast<float>(wide);
+    return true;
+  }
+  static bool read(PyObject* o, std::complex<double>& value) {
+    double real;
+    if (!PyComplex_CheckExact(o)) return read(o, real) && (value = real, true);
+    const Py_complex z = PyComplex_AsCComplex(o);
+    value = {z.real, z.imag};
+    return true;
+  }
+  template <class F>
+  bool each(PyObject* o, int dim, const F& f) const {
+    if (dim == sizes.ndim) return f(o);
+    if (!is_row(o) || PySequence_Fast_GET_SIZE(o) != sizes.shape[dim]) return false;
+    for (Py_ssize_t i = 0; i < sizes.shape[dim]; ++i) {
+      if (!each(PySequence_Fast_GET_ITEM(o, i), dim + 1, f)) return false;
+    }
+    return true;
+  }
+};
+
+// Whether all elements are values of a type of integers; of those with a fraction, of such as a double tells apart.
+bool all_fit(const Tensor* t, DType type) {
+  const bool whole = t->dtype == DType::I64;
+  for (Py_ssize_t i = 0; i < t->numel(); ++i) {
+    const double x = whole ? 0 : reinterpret_cast<const double*>(t->data())[i];
+    if (!(std::fabs(x) < 0x1p53)) return false;
+    if (!fits(whole ? reinterpret_cast<const int64_t*>(t->data())[i] : static_cast<int64_t>(x), type)) return false;
+  }
+  return true;
+}
+
+Ref tensor(Making& call) {
+  Numbers numbers;
+  if (call.n != 1 || !numbers.look(call.args[0])) return {};
+  PyObject* data = call.args[0];
+  const DType type = numbers.type();
+  DType dtype = call.dtype;
+  if (dtype == DType::Count) {
+    const bool real = type == DType::F32 || type == DType::F64;
+    if (type == DType::C128 && registry.default_dtype == DType::F16) return {};  // complex32 is Python's
+    dtype = real ? registry.default_dtype : type == DType::C128 ? promote(registry.default_dtype, DType::C64) : type;
+  }
+  if (type == DType::C128 && !is_complex(dtype)) return {};
+  const bool direct = type == DType::F64 && dtype == DType::F32;
+  Ref made = new_ref(direct ? dtype : type, numbers.sizes.ndim, numbers.sizes.shape, DeviceType::Cpu);
+  const bool read = direct              ? numbers.fill(data, data_of<float>(made))
+                    : type == DType::F64 ? numbers.fill(data, data_of<double>(made))
+                    : type == DType::I64 ? numbers.fill(data, data_of<int64_t>(made))
+                    : type == DType::C128 ? numbers.fill(data, data_of<std::complex<double>>(made))
+                                          : numbers.fill(data, data_of<bool>(made));
+  if (!read) return {};
+  if (as_tensor(made)->dtype != dtype) {
+    const bool checked = category_of(dtype) == Category::Integer && (type == DType::I64 || type == DType::F64);
+    if (checked && !all_fit(as_tensor(made), dtype)) return {};
+    made = owned(cast(as_tensor(made), dtype));
+  }
+  if (!call.wants_grad) cut_here(as_tensor(made), Cut::FromData);
+  return made;
 }
 
 Ref scalar_tensor(Making& call) {
@@ -262,9 +408,7 @@ Nothing fill(const TensorInfo& a, Any value) {
   if (!is_tensor(value.object)) {
     Number number;
     DType dtype = a.dtype;
-    const bool fits = number.read(value, dtype) ||
-                      (PyFloat_CheckExact(value.object) && is_real(dtype) && !std::isfinite(number.real));
-    return fits ? set_shown(a, number.type, &number.real), none() : Nothing();
+    return number.read(value, dtype) ? set_shown(a, number.type, &number.real), none() : Nothing();
   }
   TensorInfo given;
   if (!read_tensor(value, given) || given.ndim || device_of(given) != DeviceType::Cpu || stored_only(given.dtype)) return {};
@@ -335,8 +479,12 @@ Nothing default_is_cpu(bool truth) {
 const KernelRows rows{
     factory<constant<0>>("zeros(*args: Any, **how: Any) -> Tensor"),
     factory<constant<1>>("ones(*args: Any, **how: Any) -> Tensor"),
+    factory<tensor>("tensor(*args: Any, **how: Any) -> Tensor"),
     factory<full>("full(*args: Any, **how: Any) -> Tensor"),
     factory<scalar_tensor>("scalar_tensor(*args: Any, **how: Any) -> Tensor"),
+    factory<empty>("empty(*args: Any, **how: Any) -> Tensor"),
+    factory<empty_like>("empty_like(*args: Any, **how: Any) -> Tensor"),
+    factory<new_empty>("new_empty(*args: Any, **how: Any) -> Tensor"),
     factory<constant_like<0>>("zeros_like(*args: Any, **how: Any) -> Tensor"),
     factory<constant_like<1>>("ones_like(*args: Any, **how: Any) -> Tensor"),
     factory<full_like>("full_like(*args: Any, **how: Any) -> Tensor"),

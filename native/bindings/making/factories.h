@@ -9,6 +9,7 @@
 #include "bindings/kernel.h"
 #include "core/observe.h"
 #include "core/op.h"
+#include "core/tensor.h"
 
 namespace rushlight {
 
@@ -19,6 +20,7 @@ struct Making {
   PyObject* const* args;
   Py_ssize_t n;
   DType dtype = DType::Count;
+  bool wants_grad = false;
 
   // False where a keyword says more than the element type and the CPU.
   bool read(PyObject* kwnames) {
@@ -31,8 +33,10 @@ struct Making {
         if (!read_dtype(value)) return false;
       } else if (is("device") && value != Py_None) {
         if (!(here = names_cpu(value))) return false;
-      } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format"))
-                                  : value != Py_False || !is("requires_grad")) {
+      } else if (is("requires_grad")) {
+        if (!PyBool_Check(value)) return false;
+        wants_grad = value == Py_True;
+      } else if (value != Py_None || !(is("dtype") || is("device") || is("memory_format"))) {
         return false;
       }
     }
@@ -72,9 +76,10 @@ struct Making {
       return false;
     }
     if (count > kMaxDims) return false;
+    Py_ssize_t stride = 1;  // which has to be a number also where there are no elements
     for (Py_ssize_t i = 0; i < count; ++i) {
       Py_ssize_t size;
-      if (!whole(items[i], size) || size < 0) return false;
+      if (!whole(items[i], size) || size < 0 || __builtin_mul_overflow(stride, std::max<Py_ssize_t>(size, 1), &stride)) return false;
       l.add(size, 0);
     }
     return true;
@@ -104,7 +109,9 @@ PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
   try {
     Making call{args, n};
     Ref made = call.read(kwnames) ? make(call) : Ref();
-    return made ? made.release() : no_kernel();
+    if (!made || (call.wants_grad && !(is_floating(as_tensor(made)->dtype) || is_complex(as_tensor(made)->dtype)))) return no_kernel();
+    if (call.wants_grad && set_requires_grad(made.get(), Py_True, nullptr) < 0) return nullptr;
+    return made.release();
   } catch (const Raised&) {
     return nullptr;
   }

@@ -4,8 +4,8 @@ Everything about an element type that the rest of the library asks for is an att
 `dtype`: its NumPy dtype, its number in the native kernels, and the three names in the texts of
 errors. Read `_TABLE` first; the classes only give it a face.
 
-bfloat16 and the floats of 8 bits live in `ml_dtypes`, whose import costs more than all of this
-file; their `numpy` imports it when first asked. NumPy has no complex32: it is two halves.
+The `numpy` of a type imports NumPy when first asked, that of bfloat16 and of the floats of 8 bits
+`ml_dtypes`. NumPy has no complex32: it is two halves.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
 from .. import _core
+from .outside import ml_dtypes, np
 
 __all__ = [
     "bfloat16",
@@ -92,6 +91,7 @@ _float = builtins.float
 # Columns: name, abbreviation, scalar name, C++ name, bytes, category. Categories rank promotion.
 _BOOL, _INTEGER = _core.Category.BOOL, _core.Category.INTEGER
 _FLOATING, _COMPLEX = _core.Category.FLOATING, _core.Category.COMPLEX
+_LETTERS = {_BOOL: "b", _INTEGER: "i", _FLOATING: "f", _COMPLEX: "c"}
 _TABLE = (
     ("bool", "b8", "Bool", "bool", 1, _BOOL),
     ("uint8", "u8", "Byte", "unsigned char", 1, _INTEGER),
@@ -146,6 +146,7 @@ class dtype:
     `code`         the number in the native kernels
     `itemsize`     bytes an element
     `category`     bool, integer, floating point or complex: a `_core.Category`
+    `kind`         the same as a letter, b i f c, and u for integers without a sign
     `scalar_name`  'Float', as in "result type Float can't be cast to ..."
     `c_name`       'float', as in "but got: float != double"
     `abbr`         'f32'
@@ -166,6 +167,7 @@ class dtype:
         "is_floating_point",
         "is_signed",
         "itemsize",
+        "kind",
         "name",
         "numpy",
         "scalar_name",
@@ -177,6 +179,7 @@ class dtype:
     code: _int
     itemsize: _int
     category: _int
+    kind: str
     scalar_name: str
     c_name: str
     abbr: str
@@ -227,11 +230,11 @@ class dtype:
 
         __delattr__ = __setattr__
 
-        # Reached only while a slot is empty: `numpy` of a type that is imported late, or one of a
-        # type without tensors.
+        # Reached only while a slot is empty: `numpy` until it is asked for, or one of a type
+        # without tensors.
         def __getattr__(self, name: str) -> Any:
-            if name == "numpy" and self.name in _IMPORTED:
-                return _import_numpy_type(self)
+            if name == "numpy" and self in ALL:
+                return _numpy_type(self)
             if name in ("numpy", "code"):
                 raise TypeError(
                     f"{self} is known by name only: rushlight has no tensors of it. Use "
@@ -258,6 +261,7 @@ def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
         "c_name": c_name,
         "itemsize": itemsize,
         "category": category,
+        "kind": "u" if name.startswith("uint") else _LETTERS[category],
         "is_floating_point": category == _FLOATING,
         "is_complex": category == _COMPLEX,
         "is_differentiable": category in (_FLOATING, _COMPLEX),
@@ -267,10 +271,6 @@ def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
         del values["is_signed"]
     if row in _TABLE:
         values["code"] = getattr(_core.DType, name)
-        if name == "complex32":
-            values["numpy"] = np.dtype([("real", np.float16), ("imag", np.float16)])
-        elif name not in _IMPORTED:
-            values["numpy"] = np.dtype(name)
     for key, value in values.items():
         object.__setattr__(self, key, value)
     return self
@@ -280,7 +280,7 @@ ALL: tuple[dtype, ...] = tuple(sorted(map(_make, _TABLE), key=lambda t: t.code))
 """Every dtype; `ALL[code]` is the one the native kernels call `code`."""
 
 _BY_NAME = {each.name: each for each in (*ALL, *map(_make, _NAMED_ONLY))}
-_BY_NUMPY = {each.numpy: each for each in ALL if each.name not in _IMPORTED}
+_BY_NUMPY: dict[np.dtype[Any], dtype] = {}  # those whose `numpy` was asked for
 
 bool = _BY_NAME["bool"]
 uint8 = _BY_NAME["uint8"]
@@ -331,33 +331,39 @@ def _by_name(name: str) -> dtype:
     return _BY_NAME[name]
 
 
-def _import_numpy_type(self: dtype) -> np.dtype[Any]:
-    import ml_dtypes
-
-    held: np.dtype[Any] = np.dtype(getattr(ml_dtypes, self.name))
+def _numpy_type(self: dtype) -> np.dtype[Any]:
+    held: np.dtype[Any]
+    if self is complex32:
+        held = np.dtype([("real", np.float16), ("imag", np.float16)])
+    else:
+        held = np.dtype(getattr(ml_dtypes, self.name) if self.name in _IMPORTED else self.name)
     _BY_NUMPY[held] = self
     object.__setattr__(self, "numpy", held)
     return held
 
 
 def from_numpy_dtype(numpy_dtype: object) -> dtype:
-    """The dtype of arrays of this `numpy.dtype` (or of what `numpy.dtype()` takes).
+    """The dtype of arrays of this `numpy.dtype` (or of what `numpy.dtype()` takes); itself of one
+    of ours.
 
     TypeError where tensors cannot have such elements (objects, strings, dates, long double, ...);
     ValueError where only the byte order is foreign.
     """
+    if isinstance(numpy_dtype, dtype):
+        return numpy_dtype
     given = numpy_dtype if isinstance(numpy_dtype, np.dtype) else np.dtype(numpy_dtype)  # type: ignore[call-overload]
     found = _BY_NUMPY.get(given)
     if found is not None:
         return found
-    if given.name in _IMPORTED and given == _BY_NAME[given.name].numpy:
-        return _BY_NAME[given.name]
-    if not given.isnative and given.newbyteorder("=") in _BY_NUMPY:
+    named = complex32 if given.kind == "V" else _BY_NAME.get(given.name)
+    if named in ALL and given == named.numpy:
+        return named
+    if named in ALL and not given.isnative and given.newbyteorder("=") == named.numpy:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. "
             "Conversion between byte orders is currently not supported. "
             f"Its dtype is {given.str!r}; convert it with "
-            f"array.astype({given.newbyteorder('=').name!r})."
+            f"array.astype({named.name!r})."
         )
     scalar = given.type
     raise TypeError(

@@ -1,6 +1,6 @@
 """The text of a tensor, equal to PyTorch's character for character.
 
-`tensor_text` works in three steps: keep the elements that will be shown (`_kept`), turn all of
+`tensor_text` works in three steps: keep the elements that will be shown, turn all of
 them into padded strings at once (`_float_texts` and its neighbours decide one format for the whole
 tensor), and join the strings into nested, wrapped brackets (`_brackets`). `_with_suffixes` places
 the words after the brackets, such as `dtype=` or `grad_fn=`.
@@ -13,18 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
-import numpy as np
-
-from rushlight._base import dtypes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from .. import _core
+from .._core import Tensor
+from . import dtypes
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
-
-Array: TypeAlias = "NDArray[Any]"
 
 
 class _Options:
@@ -100,53 +95,39 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 def tensor_text(
-    array: Array,
-    dtype: dtypes.dtype,
+    t: Tensor,
     *,
     suffixes: Iterable[str] = (),
     prefix: str = "tensor(",
     device: str | None = None,
     contents: str | None = None,
 ) -> str:
-    """The text of a tensor that holds `array`.
+    """The text of a tensor.
 
     The size and dtype are added where they cannot be read from the elements; `suffixes`, such as
     'grad_fn=<MulBackward0>', follow them. `device` is named only when given. Lines are indented to
     the end of `prefix`. `contents` replaces the brackets.
 
-    >>> tensor_text(np.array([1.5, 2]), dtypes.float64, suffixes=["requires_grad=True"])
-    'tensor([1.5000, 2.0000], dtype=torch.float64, requires_grad=True)'
+    >>> tensor_text(torch.tensor([1.5, 2]), suffixes=["requires_grad=True"])
+    'tensor([1.5000, 2.0000], requires_grad=True)'
     """
     notes = [] if device is None else [f"device='{device}'"]
-    default = dtypes.get_default_dtype()
-    if array.size == 0:
-        if array.ndim != 1:
-            notes.append(f"size={array.shape}")
+    default, dtype, shape = dtypes.get_default_dtype(), t.dtype, tuple(t.shape)
+    if not t.numel():
+        if len(shape) != 1:
+            notes.append(f"size={shape}")
         if dtype is not default:
             notes.append(f"dtype={dtype}")
     else:
         if not _options.edgeitems:
-            notes.append(f"size={array.shape}")
+            notes.append(f"size={shape}")
         complex_default = dtypes.complex128 if default is dtypes.float64 else dtypes.complex64
         if dtype not in (default, complex_default, dtypes.int64, dtypes.bool):
             notes.append(f"dtype={dtype}")
     notes.extend(suffixes)
     if contents is None:
-        contents = _contents(array, dtype, len(prefix))
+        contents = _contents(t, len(prefix))
     return _with_suffixes(prefix + contents, notes, len(prefix))
-
-
-def format_scalar(array: Array, spec: str) -> str:
-    """The one element of a 0-dimensional array by a format specification, as in `f"{loss:.4f}"`."""
-    if array.ndim:
-        raise TypeError(
-            "unsupported format string passed to Tensor.__format__: "
-            f"{spec!r} formats one number, but the tensor has shape {list(array.shape)}. "
-            "Take an element first, for instance with .item()."
-        )
-    value = array.item()
-    # An ml_dtypes scalar's own formatting is not a float's.
-    return format(value if isinstance(value, bool | int | float | complex) else float(value), spec)
 
 
 def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
@@ -165,58 +146,47 @@ def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
     return "".join(parts)
 
 
-def _contents(array: Array, dtype: dtypes.dtype, indent: int) -> str:
-    if array.size == 0:
+def _contents(t: Tensor, indent: int) -> str:
+    if not t.numel():
         return "[]"
-    summarize = array.size > _options.threshold
-    if summarize and not _options.edgeitems and array.ndim:
+    edge, shape = _options.edgeitems, tuple(t.shape)
+    if t.numel() <= _options.threshold:
+        edge = -1
+    elif not edge and shape:
         return "[...]"
-    kept = _kept(array) if summarize else array
-    if dtype.is_complex:
-        pair = kept.dtype.kind == "V"  # of halves
-        real, real_width = _float_texts(kept["real"] if pair else kept.real)
-        imaginary, imaginary_width = _float_texts(kept["imag"] if pair else kept.imag)
+    kept = [n if edge < 0 else min(n, 2 * edge) for n in shape]
+    values = _core.summary(t, edge)
+    if t.dtype.is_complex:
+        real, real_width = _float_texts([value.real for value in values])
+        imaginary, imaginary_width = _float_texts([value.imag for value in values])
         texts = list(map(_complex_text, real, imaginary))
         width = real_width + imaginary_width + 1
-    elif dtype is dtypes.float8_e8m0fnu:  # its smallest number stands for 0, as a 0 becomes it
-        values = kept.astype(np.float64)
-        texts, width = _float_texts(np.where(values == 2.0**-127, 0, values))
-    elif dtype.is_floating_point:
-        texts, width = _float_texts(kept)
+    elif t.dtype.is_floating_point:
+        if t.dtype is dtypes.float8_e8m0fnu:  # its smallest number stands for 0, as 0 becomes it
+            values = [0.0 if value == 2.0**-127 else value for value in values]
+        texts, width = _float_texts(values)
     else:
-        texts = list(map(str, kept.ravel().tolist()))
+        texts = list(map(str, values))
         width = max(map(len, texts))
         texts = [text.rjust(width) for text in texts]
-    if array.ndim == 0:
+    if not shape:
         return texts[0]
-    elided = [short < full for short, full in zip(kept.shape, array.shape, strict=True)]
-    return _brackets(texts, width, kept.shape, elided, indent)
+    elided = [short < full for short, full in zip(kept, shape, strict=True)]
+    return _brackets(texts, width, kept, elided, indent)
 
 
-def _kept(array: Array) -> Array:
-    """The elements of a summary: of each long dimension, `edgeitems` from either end."""
-    edge = _options.edgeitems
-    for axis, length in enumerate(array.shape):
-        if length > 2 * edge:
-            shown = [*range(edge), *range(length - edge, length)]
-            array = array[(slice(None),) * axis + (shown,)]
-    return array
-
-
-def _float_texts(array: Array) -> tuple[list[str], int]:
+def _float_texts(values: list[float]) -> tuple[list[str], int]:
     """Every element as text in one common format, padded, and the common width.
 
     Zeros, infinities and nans have no say in the format or the width, and may exceed it.
     """
-    values: NDArray[np.float64] = array.ravel().astype(np.float64, copy=False)
-    finite = np.isfinite(values)
-    counted = finite & (values != 0)
-    deciding = values[counted]
+    finite = list(map(math.isfinite, values))
+    counted = [keep and value != 0 for keep, value in zip(finite, values, strict=True)]
+    sizes = [abs(value) for value in compress(values, counted)]
     whole, scientific = True, False
-    if deciding.size:
-        whole = bool((deciding == np.ceil(deciding)).all())
-        magnitude = np.abs(deciding)
-        low, high = float(magnitude.min()), float(magnitude.max())
+    if sizes:
+        whole = all(map(float.is_integer, sizes))
+        low, high = min(sizes), max(sizes)
         scientific = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
         if _options.sci_mode is not None:
             scientific = _options.sci_mode
@@ -228,10 +198,10 @@ def _float_texts(array: Array) -> tuple[list[str], int]:
     else:
         pattern = f"%.{_options.precision}f"
     # One formatting call for all elements: much faster than one for each.
-    texts = ("\n".join([pattern] * values.size) % tuple(values.tolist())).split("\n")
-    if whole and not scientific and not finite.all():
+    texts = ("\n".join([pattern] * len(values)) % tuple(values)).split("\n")
+    if whole and not scientific and not all(finite):
         texts = [text if keep else text[:-1] for text, keep in zip(texts, finite, strict=True)]
-    width = max(map(len, compress(texts, counted.tolist())), default=1)
+    width = max(map(len, compress(texts, counted)), default=1)
     return [text.rjust(width) for text in texts], width
 
 
@@ -242,7 +212,7 @@ def _complex_text(real: str, imaginary: str) -> str:
 
 
 def _brackets(
-    texts: list[str], width: int, shape: tuple[int, ...], elided: list[bool], indent: int
+    texts: list[str], width: int, shape: list[int], elided: list[bool], indent: int
 ) -> str:
     """The element texts as nested brackets, with '...' in the middle of each elided dimension.
 

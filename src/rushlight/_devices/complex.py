@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .._base import dtypes
+from .._base.outside import np
 from .._core import Tensor
 from ..ops.elementwise import arithmetic, comparison, complex_numbers, powers, selection, special
 from ..ops.making import casts

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .._base import dtypes
+from .._base.outside import np
 from .._core import Tensor, kernels
 from ..ops.elementwise import elementary
 from ..ops.indexing import index_select, scatter

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .._base.device import cpu
+from .._base.outside import np
 from .._core import Tensor
 
 __all__ = ["Cpu", "beyond_memory"]

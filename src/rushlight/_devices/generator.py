@@ -6,12 +6,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
-
 from .. import _core, _devices
 from .._base import dtypes
 from .._base.device import cpu, device, is_accelerator
 from .._base.errors import not_implemented_for
+from .._base.outside import np
 from .._core import Tensor
 
 __all__ = [

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-import numpy as np
-
 from .. import _core
 from .._base.device import on_meta
 from .._base.dtypes import from_numpy_dtype
+from .._base.outside import np
 from .._core import Tensor
 
 __all__ = ["Meta"]

@@ -16,12 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .._base.device import accelerated, accelerators
 from .._base.dtypes import from_numpy_dtype, uint8
 from .._base.late import late
+from .._base.outside import np
 from .._core import Tensor
 from .texts import text_of
 

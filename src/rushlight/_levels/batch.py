@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import _core
+from .._base.outside import np
 from .._core import Flag, Op, Tensor
 from ..ops.table.statement import Entry
 from . import places
@@ -97,16 +96,6 @@ def _rules() -> Callable[[Any], Any]:
     return batching_of
 
 
-def _first_there(value: Any) -> Tensor:
-    """The first element of a batch on an accelerator."""
-    shape, strides = value._seen.shape[1:], value.stride()[1:]
-    if not len(value._seen):
-        return _core.empty_accelerated(value._accelerator, shape, value.dtype.code, None)
-    storage = _core.storage_of(value)
-    found: Tensor = _core.place(storage, value.dtype, shape, strides, value.storage_offset())
-    return found
-
-
 class BatchLevel(Level):
     """`func.vmap`: `size` elements, which share random numbers or not (`randomness`)."""
 
@@ -122,12 +111,7 @@ class BatchLevel(Level):
 
     def wrap(self, value: Tensor, alike: bool = False) -> Tensor:
         """The tensor that shows one element of dimension 0 of a value."""
-        if value._accelerator is not None:
-            there: Any = _first_there(value)
-            return _wrapper(value, _TRANSFORMED, Batch(self, value, alike), there)
-        array = value._seen
-        seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
-        return _wrapper(value, _TRANSFORMED, Batch(self, value, alike), seen)
+        return _wrapper(value, _TRANSFORMED, Batch(self, value, alike), True)
 
     def after(self, w: Any) -> Tensor:
         raise RuntimeError(

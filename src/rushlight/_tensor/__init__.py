@@ -6,8 +6,6 @@ import copyreg
 from numbers import Number
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .._base import dtypes, printing
 from .._base.device import accelerators, cpu, cuda, preserve_format, resolve, strided
@@ -16,6 +14,7 @@ from .._base.errors import warn
 from .._base.handles import warn_if_has_hooks
 from .._base.late import late
 from .._base.missing import missing_attribute
+from .._base.outside import np, np_types
 from .._base.pickled import OURS, dotted, root
 from .._core import Tensor
 from .._devices import cpu as on_cpu
@@ -62,9 +61,7 @@ def text(self: Any) -> str:
         said = f"{prefix}{', '.join(notes)})"
     else:
         device = None if self._accelerator is None else str(self.device)
-        said = printing.tensor_text(
-            self._host_array, self.dtype, suffixes=_suffixes(self), prefix=prefix, device=device
-        )
+        said = printing.tensor_text(self, suffixes=_suffixes(self), prefix=prefix, device=device)
     return f"Parameter({said})" if not plain and getattr(self, "_is_param", False) else said
 
 
@@ -76,7 +73,7 @@ def _format(self: Any, spec: str) -> str:
 
 @answered("no_value", ITEM)
 def _format_number(self: Any, spec: str) -> str:
-    return printing.format_scalar(self._host_array, spec)
+    return format(self.item(), spec)
 
 
 # ---- Python values
@@ -370,7 +367,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     from .._base.size import Size
     from ..ops.making.creation import unset
     from ..ops.making.factory import allocate, shape_of
-    from ..ops.making.from_data import array_of, of_storage
+    from ..ops.making.from_data import of_storage, read
 
     if not args and isinstance(kwargs.get("size"), (tuple, list)):
         args = (Size(kwargs.pop("size")),)
@@ -381,7 +378,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     if not args:
         return _wrap(np.empty(0, dtype.numpy))
     first = args[0]
-    if len(args) == 1 and not isinstance(first, (int, np.integer, Size)):
+    if len(args) == 1 and not isinstance(first, (int, np_types.integer, Size)):
         if isinstance(first, Tensor):
             if first.dtype is not dtype:
                 raise TypeError(f"expected {_legacy_name(dtype)} (got {_legacy_name(first.dtype)})")
@@ -390,7 +387,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
             return stored
         if isinstance(first, float):
             raise TypeError("new(): data must be a sequence (got float)")
-        return _core.wrap_data(array_of(first, dtype))
+        return read(first, dtype)
     return unset(_wrap(allocate(shape_of("new", args), dtype.numpy)))
 
 
@@ -528,7 +525,7 @@ def _replaced_by(name: str, parameters: str) -> Any:
         columns = [t.expand(self.shape)._host_array.ravel().tolist() for t in (self, *others)]
         made = [function(*row) for row in zip(*columns, strict=True)]
         for value in made:
-            if not isinstance(value, (int, float, complex, np.generic)):
+            if not isinstance(value, (int, float, complex, np_types.generic)):
                 raise TypeError(f"must be real number, not {type(value).__name__}")
         _core.write_values(self, np.array(made, self.dtype.numpy).reshape(self.shape))
         self._bump_version()

@@ -14,8 +14,7 @@ set_printoptions, get_printoptions = _printing.set_printoptions, _printing.get_p
 
 def _tensor_str(self: Tensor, indent: int) -> str:
     """The numbers of a tensor in brackets, without "tensor(" and what follows."""
-    array = self.detach().resolve_conj().resolve_neg()._host_array
-    return _printing._contents(array, self.dtype, indent)
+    return _printing._contents(self, indent)
 
 
 def _str(self: Tensor, *, tensor_contents: str | None = None) -> str:

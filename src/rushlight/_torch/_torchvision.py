@@ -11,10 +11,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .. import _root as rl
 from .._base.errors import refused
+from .._base.outside import np
 from .._core import Tensor
 from .library import Library
 

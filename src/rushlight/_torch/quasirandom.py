@@ -13,11 +13,10 @@ import os
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
-
 from .. import _root as rl
 from .._base import dtypes
 from .._base.dtypes import dtype as _dtype
+from .._base.outside import np
 from .._core import Tensor
 from .._devices.generator import Generator
 

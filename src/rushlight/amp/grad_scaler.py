@@ -8,10 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from .. import _root as rl
 from .._base.errors import warn
+from .._base.outside import np
 from .._core import Tensor
 from ..optim import Optimizer
 from .autocast_mode import is_autocast_available

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from .. import _core
+from .._base.outside import np
 from .._core import Tensor
 from ..ops.making.creation import zeros_like as _zeros_like
 from ..ops.table.arrays import Array
@@ -38,7 +37,7 @@ __all__ = [
     "write",
 ]
 
-Matrix: TypeAlias = np.ndarray[Any, Any]
+Matrix: TypeAlias = "np.ndarray[Any, Any]"
 
 
 class GradcheckError(RuntimeError):

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from .. import _core
+from .._base.outside import np
 from .._core import Node, Tensor
 from .._levels.running import carried
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .._base import FOLDER
 from .._base.errors import warn
 from .._base.late import imported
+from .._base.outside import np
 from .._core import Op, Tensor
 from .grad_mode import check_bool
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .._base.errors import warn
 from .._base.late import late
+from .._base.outside import np
 from .._core import Tensor
 from .._levels.batch import BatchLevel
 from .._levels.structure import rows as rows_of

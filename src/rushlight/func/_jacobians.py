@@ -9,7 +9,7 @@ from typing import Any
 from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
 from ..ops.layout.joining import stack
-from ..ops.making.creation import zeros
+from ..ops.making.creation import eye
 from ._arguments import checked_argnums, chosen, is_tensor
 from ._forward import jvp_along
 from ._reverse import vjp_at
@@ -23,12 +23,9 @@ def _basis(leaves: list[Tensor]) -> list[Tensor]:
     total = sum(x.numel() for x in leaves)
     parts, start = [], 0
     for x in leaves:
-        n = x.numel()
-        block = zeros(total, n, dtype=x.dtype, device="cpu")
-        if n:
-            block._array[range(start, start + n), range(n)] = 1
-        parts.append(block.to(x.device).view(total, *x.shape))
-        start += n
+        rows = eye(total, dtype=x.dtype, device=x.device).narrow(1, start, x.numel())
+        parts.append(rows.reshape(total, *x.shape))
+        start += x.numel()
     return parts
 
 

@@ -59,5 +59,5 @@ def _outside(t: Tensor, w: Any) -> str:
     if w.level.by_hand and w.value._wrapped is None:
         suffixes = [*_suffixes(w.value), f"tangent={text(w.tangent)}"]
         device = None if w.value._accelerator is None else str(w.value.device)
-        return printing.tensor_text(w.value._host_array, t.dtype, suffixes=suffixes, device=device)
+        return printing.tensor_text(w.value, suffixes=suffixes, device=device)
     return text(w.value)

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
-import numpy as np
-
 from rushlight._base import dtypes
 from rushlight._tensor.rebuilding import STREAM_MAGIC, STREAM_VERSION
 from rushlight.serialization._records import ZIP_MAGIC, Records, new_storage
@@ -32,6 +30,7 @@ from rushlight.serialization._unpickler import (
 )
 
 from .._base.device import device, is_accelerator
+from .._base.outside import np
 
 _NEWEST = 10  # the highest version that PyTorch 2.13 reads
 

@@ -12,13 +12,13 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
-import numpy as np
-
 from rushlight import _core
 from rushlight.serialization._settings import settings
 from rushlight.serialization._tensors import Bytes
 from rushlight.serialization._text import printed, shown
 from rushlight.storage import UntypedStorage, bytes_of
+
+from .._base.outside import np
 
 ZIP_MAGIC = b"PK\x03\x04"
 _CHUNK = 1 << 22

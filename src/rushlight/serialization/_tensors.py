@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from rushlight import _root as base
 from rushlight import nn
 from rushlight._base import dtypes
 from rushlight._tensor import memory_of, with_bits
 from rushlight.storage import bytes_of
 
+from .._base.outside import np, np_types
 from .._core import Tensor
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def array_parts(
 ) -> Parts:
     """The parts of a tensor that holds `array`; the storage is the whole array under the view."""
     root = array
-    while isinstance(root.base, np.ndarray):
+    while isinstance(root.base, np_types.ndarray):
         root = root.base
     itemsize = array.itemsize
     start = array.ctypes.data - root.ctypes.data

@@ -7,13 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
-import numpy as np
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ..._base.errors import taking_pytorchs
 from ..._base.missing import missing_name as _missing_name
+from ..._base.outside import np
 from .._moving import target
 
 

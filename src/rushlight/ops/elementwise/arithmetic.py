@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..._base.outside import np, ufuncs
 from ..._core import Op
 from ..table.arrays import Array
 from ..table.formulas import Symbol, Untraceable
@@ -145,7 +144,7 @@ neg = pointwise(
     "neg(input: Tensor)",
     in_place="function",
     operator="neg",
-    reference=np.negative,
+    reference=ufuncs.negative,
     partials={"input": -1},
     refuses={
         "bool": (
@@ -175,7 +174,7 @@ mul = pointwise(
     "mul(input: Tensor | Number, other: Tensor | Number)",
     operator="mul",
     reflected="rmul",
-    reference=np.multiply,
+    reference=ufuncs.multiply,
     partials={"input": lambda other: other, "other": lambda input: input},
     samples=scalars_too,
     shared_write="arithmetic",
@@ -186,7 +185,7 @@ reciprocal = pointwise(
     "reciprocal(input: Tensor)",
     in_place="function",
     dtype="float",
-    reference=np.reciprocal,
+    reference=ufuncs.reciprocal,
     partials={"input": lambda out: -(out * out)},
     domain=(0.5, 2.0),
     samples=one,
@@ -570,7 +569,7 @@ variant(addcdiv, "value", "given", _addcdiv_scaled)
 for _name in ("gcd", "lcm"):
     pointwise(
         f"{_name}(input: Tensor, other: Tensor)",
-        reference=getattr(np, _name),
+        reference=getattr(ufuncs, _name),
         refuses={"bool float complex": f"{_name}_cpu"},
         in_place="function",
         samples=lambda make: [(make(2, 3, kind="int"), make(2, 3, kind="int"))],

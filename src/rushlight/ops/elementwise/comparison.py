@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import bool as _bool
+from ..._base.outside import np, ufuncs
 from ..._core import Op
 from ..._devices import of
 from ..._levels.opaque_array import FLOW
@@ -56,12 +55,12 @@ def _comparison(name: str, operator: str, reference: object, ordered: bool, doc:
     return op
 
 
-eq = _comparison("eq", "eq", np.equal, False, "Whether equal, element by element.")
-ne = _comparison("ne", "ne", np.not_equal, False, "Whether different, element by element.")
-lt = _comparison("lt", "lt", np.less, True, "input < other.")
-le = _comparison("le", "le", np.less_equal, True, "input <= other.")
-gt = _comparison("gt", "gt", np.greater, True, "input > other.")
-ge = _comparison("ge", "ge", np.greater_equal, True, "input >= other.")
+eq = _comparison("eq", "eq", ufuncs.equal, False, "Whether equal, element by element.")
+ne = _comparison("ne", "ne", ufuncs.not_equal, False, "Whether different, element by element.")
+lt = _comparison("lt", "lt", ufuncs.less, True, "input < other.")
+le = _comparison("le", "le", ufuncs.less_equal, True, "input <= other.")
+gt = _comparison("gt", "gt", ufuncs.greater, True, "input > other.")
+ge = _comparison("ge", "ge", ufuncs.greater_equal, True, "input >= other.")
 
 alias("not_equal", ne)
 alias("less", lt)
@@ -155,14 +154,14 @@ signbit = pointwise(
 logical_not = pointwise(
     "logical_not(input: Tensor)",
     dtype="bool",
-    reference=np.logical_not,
+    reference=ufuncs.logical_not,
     samples=one,
     doc="Whether zero.",
 )
 logical_and = pointwise(
     "logical_and(input: Tensor, other: Tensor | Number)",
     dtype="bool",
-    reference=np.logical_and,
+    reference=ufuncs.logical_and,
     samples=pair,
     shared_write="arithmetic",
     doc="Whether both are nonzero.",
@@ -170,7 +169,7 @@ logical_and = pointwise(
 logical_or = pointwise(
     "logical_or(input: Tensor, other: Tensor | Number)",
     dtype="bool",
-    reference=np.logical_or,
+    reference=ufuncs.logical_or,
     samples=pair,
     shared_write="arithmetic",
     doc="Whether one is nonzero.",
@@ -178,7 +177,7 @@ logical_or = pointwise(
 logical_xor = pointwise(
     "logical_xor(input: Tensor, other: Tensor | Number)",
     dtype="bool",
-    reference=np.logical_xor,
+    reference=ufuncs.logical_xor,
     samples=pair,
     shared_write="arithmetic",
     doc="Whether exactly one is nonzero.",
@@ -190,7 +189,7 @@ logical_xor = pointwise(
 _invert = pointwise(
     "_invert(input: Tensor)",
     kernel="bitwise_not",
-    reference=np.bitwise_not,
+    reference=ufuncs.bitwise_not,
     reference_for="bool",
     refuses={
         "float complex": (
@@ -210,7 +209,7 @@ set_operator(
 )
 bitwise_not = pointwise(
     "bitwise_not(input: Tensor)",
-    reference=np.bitwise_not,
+    reference=ufuncs.bitwise_not,
     reference_for="bool",
     refuses={"float complex": "bitwise_not_cpu"},
     out="found",
@@ -243,9 +242,9 @@ def _bitwise(operator: str, reference: object, doc: str) -> Op:
     )
 
 
-bitwise_and = _bitwise("and", np.bitwise_and, "The bits set in both.")
-bitwise_or = _bitwise("or", np.bitwise_or, "The bits set in either.")
-bitwise_xor = _bitwise("xor", np.bitwise_xor, "The bits set in exactly one.")
+bitwise_and = _bitwise("and", ufuncs.bitwise_and, "The bits set in both.")
+bitwise_or = _bitwise("or", ufuncs.bitwise_or, "The bits set in either.")
+bitwise_xor = _bitwise("xor", ufuncs.bitwise_xor, "The bits set in exactly one.")
 
 
 def _shift(kernel: str, operator: str, reference: object, doc: str) -> Op:
@@ -266,10 +265,10 @@ def _shift(kernel: str, operator: str, reference: object, doc: str) -> Op:
 
 
 bitwise_left_shift = _shift(
-    "left_shift", "lshift", np.left_shift, "input * 2**other; by more than the width, 0."
+    "left_shift", "lshift", ufuncs.left_shift, "input * 2**other; by more than the width, 0."
 )
 bitwise_right_shift = _shift(
-    "right_shift", "rshift", np.right_shift, "input divided by 2**other, rounded down."
+    "right_shift", "rshift", ufuncs.right_shift, "input divided by 2**other, rounded down."
 )
 
 

@@ -6,10 +6,9 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
-from ..._base.dtypes import complex32
+from ..._base.dtypes import from_numpy_dtype
+from ..._base.outside import np
 from ..._core import Op
 from ..making.creation import zeros_like
 from ..table.arrays import Array, refuse, scalar_name
@@ -23,11 +22,7 @@ from .selection import where
 
 _kernels = _core.kernels
 
-_PAIRS = {
-    np.dtype(np.float16): complex32.numpy,
-    np.dtype(np.float32): np.dtype(np.complex64),
-    np.dtype(np.float64): np.dtype(np.complex128),
-}
+_PARTS = ("float16", "float32", "float64")
 
 
 def _pairs(g: Tensor) -> Tensor:
@@ -208,7 +203,7 @@ angle = pointwise(
 
 
 def _both_real(a: Array, b: Array) -> None:
-    if a.dtype not in _PAIRS or b.dtype not in _PAIRS:
+    if a.dtype.name not in _PARTS or b.dtype.name not in _PARTS:
         raise RuntimeError(
             "Expected both inputs to be Half, Float or Double tensors but got "
             f"{scalar_name(a)} and {scalar_name(b)}"
@@ -230,7 +225,7 @@ def _complex(a: Array, b: Array) -> Array:
     _both_real(a, b)
     pairs = np.empty((*np.broadcast_shapes(a.shape, b.shape), 2), a.dtype)
     pairs[..., 0], pairs[..., 1] = a, b
-    return pairs.view(_PAIRS[a.dtype])[..., 0]
+    return pairs.view(from_numpy_dtype(a.dtype).to_complex().numpy)[..., 0]
 
 
 complex = general(

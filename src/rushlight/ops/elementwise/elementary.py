@@ -6,9 +6,8 @@ import builtins
 import math
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np, ufuncs
 from ..._core import Op
 from ...return_types import named
 from ..making.creation import zeros_like
@@ -53,7 +52,7 @@ _INSIDE = (-0.9, 0.9)
 
 # ---- exponentials and logarithms
 
-exp = _unary("exp", np.exp, lambda out: out, "e ** input.", autocast="float32 there")
+exp = _unary("exp", ufuncs.exp, lambda out: out, "e ** input.", autocast="float32 there")
 exp2 = _unary(
     "exp2",
     lambda a: np.exp2(a) if a.dtype.kind != "c" else np.exp(a * a.dtype.type(_LN2)),
@@ -64,7 +63,7 @@ exp2 = _unary(
 )
 expm1 = _unary(
     "expm1",
-    np.expm1,
+    ufuncs.expm1,
     lambda out: out + 1,
     "e ** input - 1, exact near 0.",
     where="torch special",
@@ -72,7 +71,7 @@ expm1 = _unary(
 )
 log = _unary(
     "log",
-    np.log,
+    ufuncs.log,
     lambda g, input: g / conj_of(input),
     "The natural logarithm.",
     _POSITIVE,
@@ -80,7 +79,7 @@ log = _unary(
 )
 log2 = _unary(
     "log2",
-    np.log2,
+    ufuncs.log2,
     lambda g, input: g / (conj_of(input) * _LN2),
     "The logarithm to base 2.",
     _POSITIVE,
@@ -88,7 +87,7 @@ log2 = _unary(
 )
 log10 = _unary(
     "log10",
-    np.log10,
+    ufuncs.log10,
     lambda g, input: g / (conj_of(input) * _LN10),
     "The logarithm to base 10.",
     _POSITIVE,
@@ -156,7 +155,7 @@ logaddexp = pointwise(
 )
 logaddexp2 = pointwise(
     "logaddexp2(input: Tensor, other: Tensor)",
-    reference=np.logaddexp2,
+    reference=ufuncs.logaddexp2,
     partials={
         "input": lambda input, other: _logaddexp_share(input, other, _LN2),
         "other": lambda input, other: _logaddexp_share(other, input, _LN2),
@@ -179,14 +178,19 @@ def finite(input: Tensor | Symbol) -> Tensor | Symbol:
     return input.clamp(-large, large)
 
 
-sin: Op = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
-cos: Op = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
+sin: Op = _unary("sin", ufuncs.sin, lambda input: cos(input), "The sine.")
+cos: Op = _unary("cos", ufuncs.cos, lambda input: -sin(input), "The cosine.")
 tan = _unary(
-    "tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0), autocast="float32 there"
+    "tan",
+    ufuncs.tan,
+    lambda out: 1 + out * out,
+    "The tangent.",
+    (-1.0, 1.0),
+    autocast="float32 there",
 )
 asin = _unary(
     "asin",
-    np.arcsin,
+    ufuncs.arcsin,
     lambda input: rsqrt(1 - input * input),
     "The angle of that sine.",
     _INSIDE,
@@ -194,7 +198,7 @@ asin = _unary(
 )
 acos = _unary(
     "acos",
-    np.arccos,
+    ufuncs.arccos,
     lambda input: -rsqrt(1 - input * input),
     "The angle of that cosine.",
     _INSIDE,
@@ -202,13 +206,13 @@ acos = _unary(
 )
 atan = _unary(
     "atan",
-    np.arctan,
+    ufuncs.arctan,
     lambda g, input: g / (conj_of(finite(input) ** 2) + 1),
     "The angle of that tangent.",
 )
 sinh = _unary(
     "sinh",
-    np.sinh,
+    ufuncs.sinh,
     lambda input: cosh(input),
     "The hyperbolic sine.",
     autocast="float32 there",
@@ -216,23 +220,23 @@ sinh = _unary(
 )
 cosh: Op = _unary(
     "cosh",
-    np.cosh,
+    ufuncs.cosh,
     lambda input: sinh(input),
     "The hyperbolic cosine.",
     autocast="float32 there",
     kernel_name="cosh_cpu",
 )
-tanh = _unary("tanh", np.tanh, lambda out: 1 - out * out, "The hyperbolic tangent.")
+tanh = _unary("tanh", ufuncs.tanh, lambda out: 1 - out * out, "The hyperbolic tangent.")
 asinh = _unary(
     "asinh",
-    np.arcsinh,
+    ufuncs.arcsinh,
     lambda input: rsqrt(finite(input) ** 2 + 1),
     "The inverse of sinh.",
     kernel_name="asinh_cpu",
 )
 acosh = _unary(
     "acosh",
-    np.arccosh,
+    ufuncs.arccosh,
     lambda input: rsqrt(input - 1) * rsqrt(input + 1),
     "The inverse of cosh.",
     (1.2, 3.0),
@@ -240,7 +244,7 @@ acosh = _unary(
 )
 atanh = _unary(
     "atanh",
-    np.arctanh,
+    ufuncs.arctanh,
     lambda g, input: g / (1 - conj_of(input * input)),
     "The inverse of tanh.",
     _INSIDE,
@@ -254,7 +258,7 @@ for _op in (asin, acos, atan, asinh, acosh, atanh):
 atan2 = pointwise(
     "atan2(input: Tensor, other: Tensor)",
     dtype="float",
-    reference=np.arctan2,
+    reference=ufuncs.arctan2,
     partials={
         "input": lambda input, other: _over_square(other, input, other),
         "other": lambda input, other: _over_square(-input, input, other),
@@ -281,7 +285,7 @@ def _hypot_slope(input: Tensor | Symbol, out: Tensor | Symbol) -> Tensor:
 
 hypot = pointwise(
     "hypot(input: Tensor, other: Tensor)",
-    reference=np.hypot,
+    reference=ufuncs.hypot,
     partials={
         "input": lambda input, out: _hypot_slope(input, out),
         "other": lambda other, out: _hypot_slope(other, out),
@@ -327,7 +331,7 @@ def _magnitude_rule(g: Tensor | Symbol, input: Tensor | Symbol) -> Tensor | Symb
 abs = pointwise(
     "abs(input: Tensor)",
     operator="abs",
-    reference=np.absolute,
+    reference=ufuncs.absolute,
     partials={"input": _magnitude_rule},
     refuses={"bool": "abs_cpu"},
     reference_for="complex",
@@ -351,7 +355,7 @@ add_method("abs_", abs_, function=True)
 alias("absolute", abs, in_place=False)
 sign = pointwise(
     "sign(input: Tensor)",
-    reference=np.sign,
+    reference=ufuncs.sign,
     partials={"input": 0},
     refuses={
         "complex": "Unlike NumPy, torch.sign is not intended to support complex numbers. "
@@ -400,7 +404,7 @@ def _copysign_partial(input: Tensor | Symbol, out: Tensor | Symbol) -> Tensor:
 copysign = pointwise(
     "copysign(input: Tensor, other: Tensor | Number)",
     dtype="float",
-    reference=np.copysign,
+    reference=ufuncs.copysign,
     partials={"input": _copysign_partial, "other": 0},
     refuses={"complex": "copysign_cpu"},
     samples=pair,
@@ -415,7 +419,7 @@ _copysign_number = pointwise(
     "_copysign_number(input: Tensor, other: Tensor | Number)",
     dtype="float",
     kernel="copysign",
-    reference=np.copysign,
+    reference=ufuncs.copysign,
     partials={"input": _copysign_partial},
     refuses={"complex": "copysign_cpu"},
     node="CopysignBackward1",
@@ -427,8 +431,8 @@ _copysign_number = pointwise(
 variant(copysign, "other", "scalar", _copysign_number)
 nextafter = pointwise(
     "nextafter(input: Tensor, other: Tensor)",
-    reference=np.nextafter,
-    halves=np.nextafter,
+    reference=ufuncs.nextafter,
+    halves=ufuncs.nextafter,
     partials={"input": lambda input, other: input != other, "other": 0},
     refuses={"bool int complex": "nextafter_cpu"},
     samples=pair,
@@ -465,9 +469,9 @@ def _rounding(name: str, reference: Any, doc: str) -> Op:
     )
 
 
-floor = _rounding("floor", np.floor, "The largest whole number not above.")
-ceil = _rounding("ceil", np.ceil, "The smallest whole number not below.")
-trunc = _rounding("trunc", np.trunc, "Rounded towards zero.")
+floor = _rounding("floor", ufuncs.floor, "The largest whole number not above.")
+ceil = _rounding("ceil", ufuncs.ceil, "The smallest whole number not below.")
+trunc = _rounding("trunc", ufuncs.trunc, "Rounded towards zero.")
 alias("fix", trunc)
 
 
@@ -610,8 +614,8 @@ alias("expit", sigmoid, method=False, where="special")
 
 
 def _from_libm(name: str) -> Any:
-    f = np.vectorize(getattr(math, name), otypes=[np.float64])
-    return lambda a: f(a).astype(a.dtype)
+    f = getattr(math, name)
+    return lambda a: np.vectorize(f, otypes=[np.float64])(a).astype(a.dtype)
 
 
 erf = _unary(

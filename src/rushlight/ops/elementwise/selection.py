@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
+from ..._base.outside import np, np_types, ufuncs
 from ..._core import Op
 from ..making.creation import zeros_like
 from ..table.arrays import Array, as_type, cell, warn_once
@@ -155,7 +154,10 @@ def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc:
     lower = bound == "min"
     hidden = name.startswith("_")
     written = "clamp_" if hidden else f"{name}_"
-    more: dict[str, Any] = {"kernel": kernel, "reference": np.maximum if lower else np.minimum}
+    more: dict[str, Any] = {
+        "kernel": kernel,
+        "reference": ufuncs.maximum if lower else ufuncs.minimum,
+    }
     more["out"] = "found" if hidden else "cast"
     inside: dict[str, Any] = dict(_at_least if lower else _at_most)
     own = (lambda input, min: input < min) if lower else (lambda input, max: input > max)
@@ -291,28 +293,28 @@ def _extremum(name: str, reference: object, input: object, other: object, doc: s
 
 maximum = _extremum(
     "maximum",
-    np.maximum,
+    ufuncs.maximum,
     lambda g, input, other: _half_at_ties(g, input, other, input < other),
     lambda g, input, other: _half_at_ties(g, input, other, input > other),
     "The larger of two; NaN if one is NaN. Equal elements share the gradient.",
 )
 minimum = _extremum(
     "minimum",
-    np.minimum,
+    ufuncs.minimum,
     lambda g, input, other: _half_at_ties(g, input, other, input > other),
     lambda g, input, other: _half_at_ties(g, input, other, input < other),
     "The smaller of two; NaN if one is NaN. Equal elements share the gradient.",
 )
 fmax = _extremum(
     "fmax",
-    np.fmax,
+    ufuncs.fmax,
     lambda input, other: (input >= other) | isnan(other),
     lambda input, other: ~((input >= other) | isnan(other)),
     "The larger of two; of a number and NaN the number.",
 )
 fmin = _extremum(
     "fmin",
-    np.fmin,
+    ufuncs.fmin,
     lambda input, other: (input <= other) | isnan(other),
     lambda input, other: ~((input <= other) | isnan(other)),
     "The smaller of two; of a number and NaN the number.",
@@ -387,9 +389,9 @@ variant(masked_fill, "value", "scalar", _masked_fill_number)
 
 
 def _cell(value: Array | complex, dtype: Any) -> Array:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np_types.ndarray):
         return as_type(value, dtype)
-    if not isinstance(value, (int, float, complex, np.generic)):
+    if not isinstance(value, (int, float, complex, np_types.generic)):
         raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}")
     return cell(value, dtype)
 
@@ -400,7 +402,7 @@ def _spread(element: Array | bytes, like: Any) -> Array:
 
 
 def _filled(input: Tensor, value: Array | complex) -> Array:
-    if isinstance(value, np.ndarray) and value.ndim:
+    if isinstance(value, np_types.ndarray) and value.ndim:
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
             f"{value.ndim} dimensions."
@@ -459,7 +461,7 @@ _zeroed = general(
 
 def _fitted(a: Array, src: Array, non_blocking: bool) -> Array:
     """src in a's shape and type, without a copy where it has them."""
-    if not isinstance(src, np.ndarray):
+    if not isinstance(src, np_types.ndarray):
         return _spread(_cell(src, a.dtype), a)
     if src.dtype != a.dtype:
         src = as_type(src, a.dtype)

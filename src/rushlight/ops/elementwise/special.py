@@ -9,11 +9,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import bool as bool_dtype
 from ..._base.dtypes import float64, get_default_dtype
+from ..._base.outside import np
 from ..._core import Op
 from ..._devices import of
 from ..table.arrays import Array, check_room
@@ -189,7 +188,7 @@ def _mvlgamma(input: Tensor, p: int) -> Tensor:
 def _lowered(input: Tensor, p: int) -> Tensor:
     """input - i / 2 for i < p, along a first dimension."""
     check_room((p, *input.shape))
-    halves = of(input).tensor((np.arange(p) / 2).astype(input._form.dtype))
+    halves = of(input).tensor((np.arange(p) / 2).astype(input._form.dtype.numpy))
     return input - halves.reshape(p, *[1] * input.dim())
 
 

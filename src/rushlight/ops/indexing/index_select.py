@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np, np_types
 from ..._base.size import Size
 from ..._core import Op
 from ..elementwise.selection import expanded_warning, masked_fill
@@ -209,7 +208,7 @@ def _write_index_copy(x: Array, dim: int, index: Array, source: Array) -> None:
 
 
 def _write_index_fill(x: Array, dim: int, index: Array, value: Array | float) -> None:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np_types.ndarray):
         if value.ndim:
             raise RuntimeError(
                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "

@@ -11,11 +11,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.errors import warn
 from ..._base.late import late
+from ..._base.outside import np, np_types, ufuncs
 from ..._base.size import Size
 from ..._core import Op
 from ..elementwise.selection import masked_fill
@@ -120,7 +119,12 @@ def _land(x: Array, dim: int, index: Array, src: Array, how: int) -> None:
         _AT[how](rows, picks, values)
 
 
-_AT = {_ADD: np.add.at, _MUL: np.multiply.at, _MAX: np.maximum.at, _MIN: np.minimum.at}
+_AT = {
+    _ADD: ufuncs.add.at,
+    _MUL: ufuncs.multiply.at,
+    _MAX: ufuncs.maximum.at,
+    _MIN: ufuncs.minimum.at,
+}
 
 
 def _gather_back(g: Array, dim: int, index: Array, shape: tuple[int, ...]) -> Array:
@@ -492,7 +496,7 @@ def _scatter_form(in_place: bool) -> Any:
         if src is None:
             src = value.item() if isinstance(value, _Tensor) else value
         is_tensor = isinstance(src, _Tensor)
-        if not is_tensor and not isinstance(src, (bool, int, float, complex, np.number)):
+        if not is_tensor and not isinstance(src, (bool, int, float, complex, np_types.number)):
             raise TypeError(
                 f"{name}(): argument 'src' (position 3) must be Tensor or a number, not "
                 f"{type(src).__name__}"

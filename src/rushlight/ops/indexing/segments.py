@@ -7,10 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
+from ..._base.outside import np, ufuncs
 from ..._devices import of
 from ..._levels.running import answered
 from ..elementwise.selection import unless, where
@@ -23,11 +22,11 @@ from ..table.signature import Number, Tensor
 # ---- segments
 
 _UFUNCS: dict[str, Any] = {
-    "sum": (np.add, 0.0),
-    "mean": (np.add, 0.0),
-    "prod": (np.multiply, 1.0),
-    "max": (np.maximum, -np.inf),
-    "min": (np.minimum, np.inf),
+    "sum": (ufuncs.add, 0.0),
+    "mean": (ufuncs.add, 0.0),
+    "prod": (ufuncs.multiply, 1.0),
+    "max": (ufuncs.maximum, -math.inf),
+    "min": (ufuncs.minimum, math.inf),
 }
 _SAME = {"amax": "max", "amin": "min"}
 

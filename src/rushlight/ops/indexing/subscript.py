@@ -18,11 +18,11 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
-from ..._base.dtypes import dtype, int64
+from ..._base import dtypes
+from ..._base.dtypes import dtype, int8, int64, uint8
 from ..._base.errors import warn
+from ..._base.outside import np, np_types
 from ..._core import Op
 from ..._devices import of
 from ..elementwise.selection import copy_, expanded_warning, fill_
@@ -169,7 +169,8 @@ _NO_TUPLE = (
     "pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as "
     "tensor index, x[torch.tensor(seq)], which will result either in an error or a different result"
 )
-_SEQUENCES = (list, tuple, range, str, bytes, np.ndarray)
+_MASKS = (dtypes.bool, uint8)
+_SEQUENCES = (list, tuple, range, str, bytes, np_types.ndarray)
 
 
 def _type_name(value: float | list[int] | str) -> str:
@@ -189,7 +190,10 @@ def _as_index_tensor(value: Any) -> Tensor:
     """A list, range or ndarray as a tensor: booleans are a mask, everything else becomes int64."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
-    if not isinstance(value, np.ndarray):
+    if not isinstance(value, np_types.ndarray):
+        found = _core.kernels.tensor(value, device="cpu")
+        if found is not NotImplemented:
+            return found if found.dtype in (int64, *_MASKS) else _core.cast(found, int64.code)
         try:
             value = np.array(_plain(value))
         except ValueError:
@@ -223,7 +227,7 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
     """The items of a key. A list of more than numbers counts as a tuple, with torch's warning."""
     if isinstance(key, tuple):
         return key
-    if isinstance(key, (_Tensor, np.ndarray, range)) or not _is_sequence(key):
+    if isinstance(key, (_Tensor, np_types.ndarray, range)) or not _is_sequence(key):
         return (key,)
     if isinstance(key, (str, bytes)):
         _as_index_tensor(key)
@@ -237,7 +241,7 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
 
 
 def _is_mask(tensor: Tensor) -> bool:
-    return bool(tensor._form.dtype == np.bool_ or tensor._form.dtype == np.uint8)
+    return tensor._form.dtype in _MASKS
 
 
 def _normal(item: Any) -> Any:
@@ -245,22 +249,20 @@ def _normal(item: Any) -> Any:
     kind = type(item)
     if kind is int or kind is slice or kind is bool or item is None or item is Ellipsis:
         return item
-    if isinstance(item, np.ndarray):
+    if isinstance(item, np_types.ndarray):
         item = _as_index_tensor(item)
     if isinstance(item, _Tensor):
-        array = item._form
-        if array.ndim == 0 and not _is_mapped(item):
-            array = array if item._accelerator is None else elements(item)
-            if array.dtype == np.bool_ or array.dtype == np.uint8:
-                return bool(array)
-            if array.dtype.kind in "iu":
-                return _Number(array)
-        if array.dtype.kind not in "biu" or array.dtype.itemsize == 2 or array.dtype == np.int8:
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        form = item._form
+        if form.ndim == 0 and not _is_mapped(item):
+            if form.dtype in _MASKS:
+                return bool(_element(item))
+            if form.dtype.kind in "iu":
+                return _Number(_element(item))
+        _check_index(form.dtype)
         return item
     if _is_sequence(item):
         return _as_index_tensor(item)
-    if hasattr(kind, "__index__") and not isinstance(item, np.bool_):
+    if hasattr(kind, "__index__") and not isinstance(item, np_types.bool_):
         return operator.index(item)
     raise IndexError(_NO_INDEX.format(_type_name(item)))
 
@@ -270,13 +272,24 @@ def _is_mapped(item: Tensor) -> bool:
     return item._wrapped is not None
 
 
+def _element(item: Tensor) -> int:
+    """The number of a tensor without dimensions."""
+    if item._on_meta:
+        elements(item)  # which raises
+    return _core.summary(item, -1)[0]
+
+
+def _check_index(kind: dtype) -> None:
+    if kind.kind not in "biu" or kind.itemsize == 2 or kind is int8:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+
+
 class _Number(int):
     """An int that came as a 0-dim tensor."""
 
 
 def _mask_positions(mask: Tensor, dim: int, x: Tensor) -> Tensor:
-    array = mask._form if mask._accelerator is None else elements(mask)
-    have, want = array.shape, x._form.shape
+    have, want = mask._form.shape, x._form.shape
     if _is_mapped(mask):
         raise RuntimeError(
             "vmap: We do not support batching operators that can support dynamic shape. "
@@ -289,7 +302,7 @@ def _mask_positions(mask: Tensor, dim: int, x: Tensor) -> Tensor:
                 f"indexed tensor {list(want)} at index {dim + i}"
             )
     of(mask).check_values("nonzero")
-    return of(mask).tensor(np.flatnonzero(array))
+    return of(mask).tensor(np.flatnonzero(elements(mask)))
 
 
 def _resolve(x: Tensor, key: object, writing: bool) -> tuple[Any, Any]:
@@ -340,7 +353,7 @@ def _resolve(x: Tensor, key: object, writing: bool) -> tuple[Any, Any]:
                 found.append((dim, 1, item))
                 dim += 1
                 continue
-            if item._form.dtype == np.uint8:
+            if item._form.dtype is uint8:
                 warn(_UINT8)
             found.append((dim, item._form.ndim, item))
             dim += item._form.ndim
@@ -367,7 +380,7 @@ def _place(
     ]
     if len(found) == 1:
         first, n, index = found[0]
-        if index._form.dtype != np.int64:
+        if index._form.dtype is not int64:
             index = index.long()
         return index, tuple(range(first, first + n)), first, mask
     dims = tuple(d for first, n, _ in found for d in range(first, first + n))
@@ -415,7 +428,7 @@ def get_item(x: Tensor, key: Any) -> Tensor:
 
 # ---- writing
 
-_NUMBERS = (bool, int, float, complex, np.integer)
+_NUMBERS = (bool, int, float, complex, np_types.integer)
 
 
 def scalar_array(value: complex, dtype: Any) -> Array:
@@ -493,7 +506,7 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
     target, place = (unsqueeze(x, 0), None) if key is True else _resolve(x, key, True)
     if place is None:
         if not is_tensor:
-            value = of(x).tensor(scalar_array(value, x._form.dtype))
+            value = of(x).tensor(scalar_array(value, x._form.dtype.numpy))
         if value._form.ndim == 0 and target._form.ndim:
             fill_(target, value)
             return
@@ -502,7 +515,7 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
         copy_(target, value)
         return
     if not is_tensor:
-        value = of(x).tensor(scalar_array(value, x._form.dtype))
+        value = of(x).tensor(scalar_array(value, x._form.dtype.numpy))
     else:
         value = _for_place(target, place, value)
     _index_put_(target, *place[:3], value, False)
@@ -549,9 +562,7 @@ def _put_place(
             raise TypeError(
                 f"expected Tensor as element {i} in argument 0, but got {_type_name(index)}"
             )
-        kind = index._form.dtype
-        if kind.kind not in "biu" or kind.itemsize == 2 or kind == np.int8:
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        _check_index(index._form.dtype)
     if len(indices) == 1 and indices[0].dtype is int64 and input.ndim:
         return indices[0], (0,), 0, False
     if not indices:

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import determinism as _determinism
+from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op
 from ..elementwise.selection import fill_, masked_fill, size_mismatch, where

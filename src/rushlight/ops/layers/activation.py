@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import float64
 from ..._base.errors import not_implemented_for
+from ..._base.outside import np
 from ..._core import Op
 from ..._devices import of
 from ..._levels.running import draws

@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._core import Tensor
 from ..._devices import of
 from ..matrix.products import matmul

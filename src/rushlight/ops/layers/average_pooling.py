@@ -11,9 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
@@ -156,7 +155,7 @@ _avg_pools = {n: _avg_pool_op(n)[0] for n in (1, 2, 3)}
 
 def _refuse_types(name: str, a: Array, halves: bool = False) -> None:
     """Of the integers, int64 only has a mean."""
-    refuse(name, a, "bc" if a.dtype == np.int64 else "biuc", halves)
+    refuse(name, a, "bc" if a.dtype.name == "int64" else "biuc", halves)
 
 
 def _avg_pool_of(n: int) -> Any:

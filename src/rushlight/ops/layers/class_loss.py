@@ -10,11 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import promote_types
 from ..._base.errors import not_implemented_for
+from ..._base.outside import np
 from ..._core import Op, Reduction
 from ..elementwise.selection import where
 from ..table.arrays import Array, anywhere, listed, refuse, rounded, scalar_name, widened
@@ -34,7 +33,7 @@ _NUMBERS = {how: getattr(Reduction, how.upper()) for how in REDUCTIONS}
 
 
 def _check_classes(x: Array, target: Array, weight: Array | None) -> None:
-    if target.dtype not in (np.int64, np.uint8):
+    if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {scalar_name(target)}\n"
             "Class indices are integers: use `target.long()`, or give class probabilities of the "

@@ -21,9 +21,8 @@ from collections.abc import Callable, Sequence
 from operator import index as as_int
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._core import Op
 from ..matrix.products import multiply
 from ..table.arrays import Array, c_name, listed, refuse, rounded, scalar_name, warn_once, widened

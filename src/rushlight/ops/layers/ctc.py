@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._devices import of
 from ..._levels.running import answered
 from ..elementwise.arithmetic import no_derivative

@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.errors import warn
+from ..._base.outside import np
 from ..._devices import of
 from ..._devices.generator import default_generator, fill
 from ..._levels.running import draws

@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import int32, int64
 from ..._base.errors import warn
 from ..._base.late import late
+from ..._base.outside import np
 from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered, state
@@ -454,7 +453,7 @@ def _starts(n: int, length: int) -> Tensor:
 
 def _seen(t: Tensor) -> Array:
     """The elements of a tensor; on meta, where there are none, an array of its shape and type."""
-    return t._form if t._on_meta else elements(t)
+    return t._seen if t._on_meta else elements(t)
 
 
 def _check_bags(indices: Array, n: int, plainly: bool) -> None:

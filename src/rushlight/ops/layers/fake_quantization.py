@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import float32, float64
 from ..._base.errors import not_implemented_for
+from ..._base.outside import np
 from ..._core import Op
 from ..._devices import of
 from ..elementwise.selection import where
@@ -256,7 +255,7 @@ def fused_moving_avg_obs_fake_quant(
     ranges = zip(running_min.tolist(), running_max.tolist(), strict=True)
     found = [_parameters(*r, quant_min, quant_max, symmetric_quant) for r in ranges]
     for t, values in zip((scale, zero_point), zip(*found, strict=True), strict=True):
-        t.resize_(len(values)).copy_(of(t).tensor(np.array(values, t._form.dtype)))
+        t.resize_(len(values)).copy_(of(t).tensor(np.array(values, t._form.dtype.numpy)))
     shape = (rows, *(1,) * (input.ndim - 1)) if per_row_fake_quant else ()
     places = scale.detach().reshape(shape).clone(), zero_point.reshape(shape).clone()
     return _observed(input, *places, quant_min, quant_max)

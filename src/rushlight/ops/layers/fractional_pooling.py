@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._core import Op
 from ..random.samples import rand
 from ..table.arrays import Array, listed, refuse

@@ -8,11 +8,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import uint8
 from ..._base.errors import warn
+from ..._base.outside import np, np_types
 from ..._devices import of
 from ..elementwise.selection import where
 from ..layout.joining import stack
@@ -156,7 +155,7 @@ def _is_whole(size: object) -> bool:
     """Whether it is a whole number, or a tensor of one."""
     if isinstance(size, Tensor):
         return not (size.is_floating_point() or size.is_complex())
-    return isinstance(size, (int, np.integer))
+    return isinstance(size, (int, np_types.integer))
 
 
 def _target(

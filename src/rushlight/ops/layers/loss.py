@@ -11,11 +11,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import dtype, promote_types
 from ..._base.errors import not_implemented_for, warn
+from ..._base.outside import np
 from ..elementwise.selection import unless, where
 from ..table.arrays import Array, anywhere
 from ..table.kinds import composite, general

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..elementwise.selection import where
 from ..table.arrays import Array, listed, refuse, scalar_name
 from ..table.kinds import composite, general
@@ -242,7 +241,7 @@ def multilabel_margin_loss(
             "argument #2 'target' is out of range. "
             f"The labels are 0 to {x.shape[1] - 1}, and -1 ends a list of them"
         )
-    if target._form.dtype != np.int64:
+    if target._form.dtype.name != "int64":
         raise RuntimeError(f"expected scalar type Long but found {scalar_name(target._form)}")
     return _multilabel_margin_loss(input, target, reduction)
 

@@ -12,10 +12,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import float32
+from ..._base.outside import np
 from ..._core import Tensor
 from ..table.arrays import Array, listed, refuse, rounded, widened
 from ..table.kinds import composite, general

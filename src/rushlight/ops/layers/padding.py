@@ -11,9 +11,8 @@ import functools
 from operator import index as as_int
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._core import Op
 from ..table.arrays import Array, cell, check_room, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import determinism as _determinism
+from ..._base.outside import np
 from ..._core import Op
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
 from ..table.kinds import composite, constant, general, linear

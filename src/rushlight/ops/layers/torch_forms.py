@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ..._base.dtypes import bool as bool_
 from ..._base.dtypes import float32
+from ..._base.outside import np
 from ..._devices import of
 from ..making.creation import zeros_like
 from ..table.arrays import elements

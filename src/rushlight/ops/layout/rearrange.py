@@ -7,9 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._core import Op, Tensor
 from ..._devices import of
 from ..._levels.running import answered
@@ -253,7 +252,7 @@ def repeat_interleave(
     if isinstance(repeats, Tensor):
         if repeats.ndim > 1:
             raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-        counts = repeats._form if repeats._on_meta else elements(repeats)
+        counts = repeats._seen if repeats._on_meta else elements(repeats)
         if counts.size == 1:
             counts = np.broadcast_to(counts.reshape(1), (input.shape[dim],))
         if counts.size != input.shape[dim]:
@@ -436,7 +435,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return of(input).tensor(np.empty(0, input._form.dtype))
+        return of(input).tensor(np.empty(0, input._form.dtype.numpy))
     n = input.numel()
     if n < 2:  # one row at the most
         rows = input.narrow(0, 0, n if with_replacement or r == 1 else 0)

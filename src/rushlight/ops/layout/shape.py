@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import dtype
 from ..._base.dtypes import dtype as dtype_class
+from ..._base.outside import np
 from ..._core import Op, Tensor
 from ..table.arrays import Array, check_tensors, is_half
 from ..table.kinds import composed, composite, linear

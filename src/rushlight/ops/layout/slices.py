@@ -9,9 +9,8 @@ from __future__ import annotations
 from operator import index as as_int
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._core import Op
 from ..table.arrays import Array, dim_in, is_half
 from ..table.kinds import composite, linear

@@ -20,11 +20,10 @@ from collections.abc import Callable, Sequence
 from operator import index as as_int
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import determinism as _determinism
 from ..._base.device import preserve_format
+from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op, Tensor
 from ..elementwise.complex_numbers import neg_view, resolve_conj, view_as_complex, view_as_real

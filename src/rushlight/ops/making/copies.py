@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.device import channels_last, channels_last_3d, contiguous_format, preserve_format
+from ..._base.outside import np
 from ..._core import Op
 from ..table.arrays import Array
 from ..table.kinds import composed, linear

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import determinism as _determinism
 from ..._base import dtypes
 from ..._base.device import preserve_format
 from ..._base.errors import not_implemented_for, warn
+from ..._base.outside import np, np_types
 from ..._core import Tensor
 from ..._devices import of
 from ..._levels.running import answered
@@ -29,14 +28,14 @@ from .factory import (
     shape_of,
     torch_dtype,
 )
-from .from_data import array_of, placed, warn_of_copy
+from .from_data import placed, read, warn_of_copy
 
 # ---- filled
 
 
 def _set_all(made: Any, value: Any) -> Any:
     """Sets all elements of a new tensor: no version, no graph."""
-    element = cell(value, made._form.dtype)
+    element = cell(value, made._form.dtype.numpy)
     if made._accelerator is not None:
         _core.copy_values(made, of(made).from_host(_core.wrap(np.asarray(element))))
     elif of(made).has_memory:
@@ -159,7 +158,7 @@ zeros = _filled("zeros", 0, "filled with 0")
 ones = _filled("ones", 1, "filled with 1")
 
 
-@composite(method=False)
+@composite(method=False, native=_core.kernels.empty)
 def empty(
     *size: Ints,
     out: Tensor | None = None,
@@ -193,9 +192,9 @@ empty_like = _filled_like("empty", empty, None, "whose elements are not set")
 def _fill_dtype(value: complex, dtype: dtype | None, out: object) -> Any:
     if dtype is not None or out is not None:
         return numpy_of(dtype, "full", out)
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, (bool, np_types.bool_)):
         return np.dtype(np.bool_)
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, (int, np_types.integer)):
         return np.dtype(np.int64)
     if isinstance(value, complex):
         return dtypes.get_default_dtype().to_complex().numpy
@@ -261,7 +260,7 @@ def _new_tensor(
     """A tensor of a copy of `data`, of this tensor's dtype."""
     warn_of_copy(data, "tensor.new_tensor(sourceTensor)")
     where = destination({"device": device}, "new_tensor", like=self)
-    return placed(array_of(data, dtype or self.dtype), where, requires_grad)
+    return placed(read(data, dtype or self.dtype), where, requires_grad)
 
 
 _new_full.native = _core.kernels.new_full  # type: ignore[attr-defined]
@@ -549,7 +548,7 @@ def _number(value: Tensor) -> Tensor:
     return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
 
 
-_WIDER: dict[str, Any] = {"float32": np.float64, "float64": np.longdouble}
+_WIDER = {"float32": "float64", "float64": "longdouble"}
 
 
 def _evenly(start: float, end: float, steps: int, work: Any) -> Array:

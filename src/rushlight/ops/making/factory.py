@@ -6,12 +6,11 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
 from ..._base.device import resolve
 from ..._base.dtypes import dtype
+from ..._base.outside import np
 from ..._devices import cpu, of, on
 from ..table.arrays import Array, check_64_bits, none_left
 from ..table.signature import read
@@ -199,7 +198,7 @@ def numpy_of(dtype: dtype | None, function: str = "tensor", out: Any = None) -> 
                 f"dtype {torch_dtype(dtype).scalar_name} does not match dtype of out parameter "
                 f"({out.dtype.scalar_name})"
             )
-        return out._form.dtype
+        return out._form.dtype.numpy
     if dtype is None:
         return dtypes.get_default_dtype().numpy
     return torch_dtype(dtype, function).numpy

@@ -4,35 +4,46 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
 from ..._base.dlpack import from_dlpack
 from ..._base.errors import warn
+from ..._base.outside import np, np_types
 from ..._core import Tensor
 from ..._devices import cpu, of, on
 from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
-from ..table.arrays import Array, as_type, common_type, is_stored, warn_once
+from ..table.arrays import Array, as_type, warn_once
 from ..table.kinds import composite
 from ..table.signature import device, dtype
 from .casts import to
 from .factory import numpy_of
 
-__all__ = ["array_of", "as_tensor", "asarray", "from_numpy", "frombuffer", "placed", "tensor"]
+__all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "placed", "read", "tensor"]
 
-_wrap_data = _core.wrap_data
-
-
-def placed(array: Array, where: Any, requires_grad: bool = False) -> Any:
-    """Data of the program's own as a tensor on a device."""
-    if where is cpu:
-        return _wrap_data(array, requires_grad)
-    return where.tensor(array, requires_grad)
+_wrap_data, is_array = _core.wrap_data, _core.is_array
 
 
-_SCALARS = (float, int, bool, complex, np.generic)
+def placed(data: Tensor, where: Any, requires_grad: bool = False) -> Any:
+    """Data of the program's own, which were read on the CPU, as a tensor on a device."""
+    if where is not cpu:
+        return where.tensor(data._array, requires_grad)
+    if requires_grad:
+        _check_takes_gradients(data)
+        data.requires_grad = True
+    return data
+
+
+def _check_takes_gradients(t: Tensor) -> None:
+    if not t.dtype.is_differentiable:
+        raise RuntimeError(
+            "Only Tensors of floating point and complex dtype can require gradients. This one is "
+            f"{t.dtype}."
+        )
+
+
+_NUMBERS = (float, int, bool, complex)
+_numbers = _core.kernels.tensor
 
 
 def of_storage(data: Any, dtype: dtype | None) -> Any:
@@ -50,22 +61,21 @@ def of_storage(data: Any, dtype: dtype | None) -> Any:
     return _core.place(untyped, wanted, (untyped.nbytes() // wanted.itemsize,), None, 0)
 
 
-def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
-    """The ndarray of anything that `torch.tensor` accepts."""
+def read(data: Any, dtype: dtype | None = None, copy: bool = True) -> Tensor:
+    """Anything that `torch.tensor` accepts, as a tensor on the CPU."""
+    if not is_array(data) and isinstance(data, (list, tuple, *_NUMBERS)):
+        found = _numbers(data, dtype=dtype, device="cpu")
+        return _by_element(data, dtype) if found is NotImplemented else found
+    return _wrap_data(_array_of(data, dtype, copy))
+
+
+def _array_of(data: Any, dtype: dtype | None, copy: bool) -> Array:
     wanted = None if dtype is None else numpy_of(dtype)
-    if type(data) is float and (wanted is None or wanted.kind not in "iu"):
-        found = wanted or dtypes.get_default_dtype().numpy
-        if is_stored(found):
-            return as_type(np.array(data), found)
-        if -65504.0 <= data <= 65504.0:
-            return np.array(data, found)
-        with np.errstate(over="ignore"):  # beyond the type's range it is infinite
-            return np.array(data, found)
-    if not isinstance(data, np.ndarray) and (stored := of_storage(data, dtype)) is not None:
+    if not is_array(data) and (stored := of_storage(data, dtype)) is not None:
         data = stored
     if isinstance(data, Tensor):
         array = data._array
-    elif isinstance(data, np.ndarray):
+    elif is_array(data):
         array = data
         check_strides(array)
         kind, size = array.dtype.kind, array.dtype.itemsize
@@ -89,10 +99,8 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
                 "converting it to a tensor. This type of warning will be suppressed for the rest "
                 "of this program."
             )
-    elif isinstance(data, np.generic):
+    elif isinstance(data, np_types.generic):
         array = np.asarray(data)
-    elif isinstance(data, (list, tuple, *_SCALARS)):
-        return _array_of_sequence(data, wanted)
     elif hasattr(data, "__array__") and not isinstance(data, (str, bytes)):
         array = np.asarray(data)
         if array.dtype.kind in "OSUMm":
@@ -108,7 +116,7 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
             raise ValueError(
                 f"could not determine the shape of object type '{type(data).__name__}'"
             ) from error
-        return _array_of_sequence(data, wanted)
+        return read(data, dtype)._array
     else:
         try:
             memory = memoryview(data)
@@ -124,31 +132,6 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
 
 
 _MOST_DIMS = 64  # NumPy's; a list may also contain itself
-# Of the bits of number_kinds; those of complex numbers are above _FLOAT.
-_FLOAT, _OTHER = _core.PythonNumbers.FLOAT, _core.PythonNumbers.OTHER
-
-
-def _array_of_sequence(data: object, wanted: object) -> Array:
-    """The ndarray of numbers or nested lists, of the type wanted or that of the elements."""
-    try:
-        array = np.array(data)
-    except (ValueError, TypeError, OverflowError, RuntimeError):
-        return _array_by_element(data, wanted)
-    kind = array.dtype.kind
-    if kind in "fc":
-        # NumPy's numbers among Python's have a type of their own, which the result does not tell.
-        kinds = _core.number_kinds(data)
-        plain = not kinds or (kinds < _OTHER and kinds >= _FLOAT)
-    else:
-        plain = kind in "bi"
-    if not plain:
-        return _array_by_element(data, wanted)
-    if wanted is None:
-        if kind in "bi":
-            return array
-        default = dtypes.get_default_dtype()
-        wanted = (default.to_complex() if kind == "c" else default).numpy
-    return _converted(array, wanted)
 
 
 def _converted(array: Array, wanted: Any) -> Array:
@@ -200,32 +183,33 @@ def _sizes(data: Any) -> list[int]:
     return sizes
 
 
-def _type_of(data: Any) -> Any:
-    """The NumPy dtype of an element; of a sequence what its elements are promoted to."""
-    if isinstance(data, (np.ndarray, np.generic)):
-        return data.dtype
+def _type_of(data: Any) -> dtypes.dtype:
+    """The type of an element; of a sequence what its elements are promoted to."""
+    if isinstance(data, (np_types.ndarray, np_types.generic)):
+        return dtypes.from_numpy_dtype(data.dtype)
     if isinstance(data, bool):
-        return np.dtype(np.bool_)
+        return dtypes.bool
     if isinstance(data, float):
-        return dtypes.get_default_dtype().numpy
+        return dtypes.get_default_dtype()
     if isinstance(data, int):
-        return np.dtype(np.int64)
+        return dtypes.int64
     if isinstance(data, complex):
-        return dtypes.get_default_dtype().to_complex().numpy
+        return dtypes.get_default_dtype().to_complex()
     if isinstance(data, Tensor):
-        return data.dtype.numpy
+        return data.dtype
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if not _is_sequence(data):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     if not len(data):
-        return dtypes.get_default_dtype().numpy
+        return dtypes.get_default_dtype()
     found = None
     for item in data:
         if item is data:
             raise TypeError("new(): self-referential lists are incompatible")
         kind = _type_of(item)
-        found = kind if found is None else common_type(np.empty(1, found), np.empty(1, kind))
+        found = kind if found is None else dtypes.promote_types(found, kind)
+    assert found is not None
     return found
 
 
@@ -241,7 +225,7 @@ def _elements(data: Any, sizes: list[int], dim: int, into: list[Any]) -> None:
     if len(data) != sizes[dim]:
         raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
     for item in data:
-        if isinstance(item, np.ndarray):
+        if is_array(item):
             warn_once(
                 "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
                 "consider converting the list to a single numpy.ndarray with numpy.array() before "
@@ -258,9 +242,11 @@ def _number_of(value: Any, kind: str) -> Any:
         if value.requires_grad:
             float(value)  # which warns
         value = value.item()
-    elif isinstance(value, np.ndarray):
+    elif is_array(value):
         value = value.item() if value.dtype.kind != "V" else float(value)
-    elif isinstance(value, np.generic) and not (isinstance(value, np.bool_) and kind in "iu"):
+    elif isinstance(value, np_types.generic) and not (
+        isinstance(value, np_types.bool_) and kind in "iu"
+    ):
         value = value.item()
     if isinstance(value, (bool, int, float, complex)):
         if kind == "f" and isinstance(value, int):
@@ -277,29 +263,38 @@ def _full_type_name(value: list[int]) -> str:
     return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
 
 
-def _array_by_element(data: Any, wanted: Any) -> Array:
+def _by_element(data: Any, dtype: dtype | None) -> Tensor:
     """As torch reads nested sequences; the shape is that of the first elements."""
     sizes = _sizes(data)
-    if wanted is None:
-        wanted = _type_of(data)
-    if 0 in sizes:
-        return np.empty(sizes, wanted)
+    type_ = _type_of(data) if dtype is None else dtype
     leaves: list[Any] = []
-    _elements(data, sizes, 0, leaves)
-    values = [_number_of(leaf, wanted.kind) for leaf in leaves]
-    if wanted.kind in "iu":
+    if 0 not in sizes:
+        _elements(data, sizes, 0, leaves)
+    kind = (
+        "c"
+        if type_.is_complex
+        else "f"
+        if type_.is_floating_point
+        else "b"
+        if type_ is dtypes.bool
+        else "i"
+    )
+    values = [_number_of(leaf, kind) for leaf in leaves]
+    found = _numbers(values, dtype=type_, device="cpu")
+    if found is not NotImplemented:
+        return found.view(sizes)
+    if kind in "iu":
+        unsigned = type_ is dtypes.uint64
         for value in values:
-            if isinstance(value, int) and not -(2**63) <= value < 2**63 + (
-                2**63 if wanted == np.uint64 else 0
-            ):
-                if wanted == np.uint64:
+            if isinstance(value, int) and not -(2**63) <= value < 2**63 + 2**63 * unsigned:
+                if unsigned:
                     raise OverflowError("int too big to convert")
                 raise ValueError("Overflow when unpacking long long")
-    if wanted == np.uint64 and any(isinstance(v, int) and v >= 2**63 for v in values):
-        return np.array(values, np.uint64).reshape(sizes)
-    if wanted.kind == "c":
+        if unsigned and any(isinstance(v, int) and v >= 2**63 for v in values):
+            return _wrap_data(np.array(values, np.uint64).reshape(sizes))
+    if kind == "c":
         values = [complex(v) for v in values]
-    return _converted(np.array(values).reshape(sizes), wanted)
+    return _wrap_data(_converted(np.array(values).reshape(sizes), numpy_of(type_)))
 
 
 def warn_of_copy(data: Any, call: str) -> None:
@@ -312,7 +307,7 @@ def warn_of_copy(data: Any, call: str) -> None:
         )
 
 
-@composite(method=False, asks="modes")
+@composite(method=False, asks="modes", native=_core.kernels.tensor)
 @answered("no_value", ITEM)
 def tensor(
     data: Any,
@@ -332,7 +327,7 @@ def tensor(
     warn_of_copy(data, "torch.tensor(sourceTensor)")
     if where.has_memory and isinstance(data, Tensor):
         data = of(data).to_host(data)
-    return placed(array_of(data, dtype), where, requires_grad)
+    return placed(read(data, dtype), where, requires_grad)
 
 
 @composite(method=False, asks="modes")
@@ -342,7 +337,7 @@ def as_tensor(data: Any, *, dtype: dtype | None = None, device: device | None = 
         if dtype in (None, data.dtype) and (device is None or on(device) is of(data)):
             return data
         return to(data, device, data.dtype if dtype is None else dtype)
-    return placed(array_of(data, dtype, copy=False), on(device))
+    return placed(read(data, dtype, copy=False), on(device))
 
 
 @composite(method=False, asks="modes")
@@ -356,7 +351,7 @@ def asarray(
 ) -> Tensor:
     """A tensor of `obj` (a tensor, an array, a buffer or nested lists), sharing memory unless
     copy=True or a conversion is needed; copy=False refuses to copy."""
-    if copy is False and isinstance(obj, np.generic):
+    if copy is False and isinstance(obj, np_types.generic):
         raise RuntimeError(
             "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. "
         )
@@ -365,7 +360,7 @@ def asarray(
     if found is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return placed(array_of(obj, dtype), where, bool(requires_grad))
+        return placed(read(obj, dtype), where, bool(requires_grad))
     if where is not of(found):
         if copy is False:
             raise ValueError(f"can't alias tensor from device '{found.device}' to '{where.name}'.")
@@ -390,11 +385,8 @@ def asarray(
         found = found.clone()
     if not found.is_leaf and not requires_grad:
         return found.detach()
-    if requires_grad and not found.dtype.is_floating_point and not found.dtype.is_complex:
-        raise RuntimeError(
-            "Only Tensors of floating point and complex dtype can require gradients. This one is "
-            f"{found.dtype}."
-        )
+    if requires_grad:
+        _check_takes_gradients(found)
     if found.is_leaf:
         # Not by requires_grad_(), which transformed functions may not call.
         found.requires_grad = requires_grad
@@ -405,9 +397,9 @@ def _aliased(obj: Any, dtype: Any) -> Any:
     """A tensor of the memory of data that can share it; None for other data."""
     if isinstance(obj, Tensor):
         return obj
-    if isinstance(obj, (np.ndarray, np.generic)):
-        return _wrap_data(array_of(obj, copy=False))
-    if isinstance(obj, (list, tuple, str, *_SCALARS)):
+    if isinstance(obj, (np_types.ndarray, np_types.generic)):
+        return read(obj, copy=False)
+    if isinstance(obj, (list, tuple, str, *_NUMBERS, np_types.generic)):
         return None
     if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
         return from_dlpack(obj)
@@ -438,10 +430,9 @@ def check_strides(array: Array) -> None:
 @composite(method=False, asks="nobody", native=_core.wrap_plain)
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares the memory of a numpy.ndarray."""
-    if not isinstance(ndarray, np.ndarray):
+    if not is_array(ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    array = array_of(ndarray, copy=False)
-    return _wrap_data(array)
+    return read(ndarray, copy=False)
 
 
 @composite(method=False, asks="nobody")

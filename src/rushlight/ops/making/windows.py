@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from ..._base.outside import np
 from ..._core import Tensor
 from ..table.arrays import Array
 from ..table.kinds import composite

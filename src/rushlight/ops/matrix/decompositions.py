@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
+from ..._base.outside import np, np_types
 from ..._core import Op
 from ..._devices import of
 from ...return_types import named
@@ -138,7 +137,7 @@ eig_result = named("linalg_eig", "eigenvalues", "eigenvectors")
 
 def eigh_arrays(a: Array, UPLO: str) -> Any:
     if not isinstance(UPLO, str):
-        kind = "Tensor" if isinstance(UPLO, np.ndarray) else type(UPLO).__name__
+        kind = "Tensor" if isinstance(UPLO, np_types.ndarray) else type(UPLO).__name__
         raise TypeError(f"linalg_eigh(): argument 'UPLO' (position 2) must be str, not {kind}")
     check_matrices("eigh", a, square=True)
     if UPLO.upper() not in ("L", "U"):

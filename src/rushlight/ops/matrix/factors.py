@@ -10,14 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
+from ..._base.outside import np
 from ..._core import Op
 from ...return_types import named
 from ..layout.joining import cat
-from ..table.arrays import Array, anywhere, elements, listed, refuse, scalar_name, warn_once
+from ..table.arrays import (
+    Array,
+    anywhere,
+    elements,
+    listed,
+    refuse,
+    scalar_name,
+    unwarned,
+    warn_once,
+)
 from ..table.kinds import composite, constant, general
 from ..table.outputs import written
 from ..table.reference import add_method, alias
@@ -468,7 +476,7 @@ def _exchange(m: Array, a: int, b: int, k: int, turned: Callable[[Array], Array]
     m[[a, b], k:a] = m[[b, a], k:a]
 
 
-@np.errstate(all="ignore")
+@unwarned
 def _ldl(a: Array, hermitian: bool) -> tuple[Array, Array, int]:
     m, n = np.tril(a), len(a)
     pivots, info, k = np.empty(n, np.int32), 0, 0
@@ -565,7 +573,7 @@ ldl_factor = general(
 )
 
 
-@np.errstate(all="ignore")
+@unwarned
 def _ldl_solved(m: Array, pivots: Array, x: Array, hermitian: bool) -> None:
     """Solve for one matrix, in x."""
     n = len(m)

@@ -7,10 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ... import _core
 from ..._base.errors import not_implemented_for
+from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Category, Op
 from ..layout.joining import stack

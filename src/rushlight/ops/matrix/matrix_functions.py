@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
+from ..._base.outside import np
 from ..._core import Category, Op
 from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
 from ..elementwise.selection import maximum, where
 from ..layout.joining import cat
-from ..table.arrays import Array, anywhere, listed
+from ..table.arrays import Array, anywhere, listed, unwarned
 from ..table.kinds import composite, constant, general
 from ..table.reference import alias
 from ..table.signature import Sizes, Tensor
@@ -53,7 +52,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number: a norm of A times that of its inverse."""
     by_values = p is None or p in (2, -2)
     if not A.numel() and (by_values or p in (1, -1, math.inf, -math.inf)):
-        return of(A).tensor(np.zeros(A.shape[:-2], A._form.real.dtype))
+        return of(A).tensor(np.zeros(A.shape[:-2], A._form.dtype.to_real().numpy))
     if not by_values and A.ndim >= 2 and A.shape[-1] != A.shape[-2]:
         raise RuntimeError(
             f"linalg.cond(ord={p}): A must be batches of square matrices, but they are "
@@ -76,7 +75,7 @@ def _above(s: Tensor, shape: Sequence[int], atol: Any, rtol: Any) -> Tensor:
     if not s.shape[-1]:
         return size > 0
     largest = size.amax(-1, True)
-    usual = max(shape[-2:]) * float(np.finfo(s._form.dtype).eps)
+    usual = max(shape[-2:]) * float(dtypes.finfo(s._form.dtype).eps)
     if isinstance(atol, Tensor):
         absolute: Any = atol.unsqueeze(-1)
         default: Any = where(absolute > 0, 0.0, usual)
@@ -200,7 +199,7 @@ def _least_squares(A: Tensor, B: Tensor, rcond: Any, driver: str) -> tuple[Tenso
     of(A).check_values("linalg_lstsq.out")
     m, n = A.shape[-2:]
     x = matmul(pinv(A, rcond), B)
-    none = of(A).tensor(np.empty(0, A._form.real.dtype))
+    none = of(A).tensor(np.empty(0, A._form.dtype.to_real().numpy))
     rank = _rank_op(A, None, None, rcond, False)
     left = none
     if m > n and driver != "gelsy" and (driver == "gels" or not anywhere(rank != n)):
@@ -281,7 +280,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
 # ---- determinants
 
 
-@np.errstate(all="ignore")
+@unwarned
 def _det(a: Array) -> Any:
     check_matrices("det", a, square=True)
     return np.linalg.det(a)
@@ -301,7 +300,7 @@ def _adjugate_conj(A: Tensor, out: Tensor) -> Tensor:
 
 
 def _resolution(A: Tensor) -> float:
-    return math.sqrt(np.finfo(A._form.dtype).eps)
+    return math.sqrt(dtypes.finfo(A._form.dtype).eps)
 
 
 def _by_singular_part(A: Tensor) -> Tensor:
@@ -323,7 +322,7 @@ def _by_singular_part(A: Tensor) -> Tensor:
     inverse = inv(first)
     left, up = matmul(below, inverse), matmul(inverse, right)
     small = small - matmul(below, up)
-    eye = of(A).tensor(np.eye(k, dtype=A._form.dtype))
+    eye = of(A).tensor(np.eye(k, dtype=A._form.dtype.numpy))
     adjugate = eye.expand(small.shape)
     for i in range(1, k):
         adjugate = matmul(small, adjugate)
@@ -356,7 +355,7 @@ det: Op = general(
 )
 
 
-@np.errstate(all="ignore")
+@unwarned
 def _slogdet(a: Array) -> tuple[Array, ...]:
     check_matrices("slogdet", a, square=True)
     sign, logabsdet = np.linalg.slogdet(a)
@@ -477,9 +476,9 @@ def _matrix_exp(A: Tensor) -> Tensor:
     size = float(A.abs().sum(-2).max().item())
     if not math.isfinite(size):
         return A.new_full(A.shape, complex(math.nan, math.nan) if A.is_complex() else math.nan)
-    single = A._form.real.dtype == np.float32
+    single = A._form.dtype.to_real().name == "float32"
     halvings = exp_halvings(size, _SHORT_SIZE) if single else exp_halvings(size)
-    eye = of(A).tensor(np.eye(A.shape[-1], dtype=A._form.dtype))
+    eye = of(A).tensor(np.eye(A.shape[-1], dtype=A._form.dtype.numpy))
     x = A * 0.5**halvings if halvings else A
     result = solve(*(_short_quotient(x, eye) if single else exp_quotient(x, eye)))
     for _ in range(halvings):

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
-from ..._base.dtypes import from_numpy_dtype, promote_types
+from ..._base.dtypes import promote_types
+from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op
 from ..._devices import of
@@ -18,7 +17,6 @@ from ..layout.shape import common_shape
 from ..table.arrays import (
     Array,
     axes_of,
-    common_type,
     dim_in,
     is_half,
     listed,
@@ -265,7 +263,7 @@ def _extreme(values: Tensor, ord: int, dim: int, keepdim: bool) -> Tensor:
             f"A matrix of shape {listed(shape)} has no smallest norm."
         )
     shape[dim : dim + 1] = [1] if keepdim else []
-    return of(values).tensor(np.zeros(shape, values._form.dtype))
+    return of(values).tensor(np.zeros(shape, values._form.dtype.numpy))
 
 
 _NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {got.scalar_name}"
@@ -449,18 +447,17 @@ def pairwise_distance(
 @composite(where="nn torch", method=False, autocast="float32 there")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
-    dtype = common_type(x1._form, x2._form)
+    dtype = _core.result_type([x1, x2])
     if dtype.kind in "biuc":
         raise RuntimeError(
-            "expected common dtype to be floating point, yet common dtype is "
-            f"{from_numpy_dtype(dtype).scalar_name}"
+            f"expected common dtype to be floating point, yet common dtype is {dtype.scalar_name}"
         )
     if eps < 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     if x1.shape != x2.shape:
         shape = common_shape([x1.shape, x2.shape])
         x1, x2 = x1.expand(shape), x2.expand(shape)
-    common = from_numpy_dtype(dtype)
+    common = dtype
     x1, x2 = (x.to(common) if not x.dtype.is_differentiable else x for x in (x1, x2))
     n1 = vector_norm(x1, 2, dim, True)
     n2 = vector_norm(x2, 2, dim, True)

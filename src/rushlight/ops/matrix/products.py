@@ -14,9 +14,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op
 from ..layout.shape import unsafe_view

@@ -11,9 +11,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op, is_grad_enabled
 from ..._devices import of

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ..._base.outside import np
 from ..._core import Tensor
 from ..._devices import of
 from ..._devices.generator import for_host, state_of

@@ -5,11 +5,10 @@ from __future__ import annotations
 from operator import index as as_int
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
 from ..._base.dtypes import from_numpy_dtype
+from ..._base.outside import np
 from ..._core import Op, Tensor
 from ..._devices import of
 from ..._devices.generator import draw, for_host, state_of
@@ -278,7 +277,7 @@ def normal(
         )
     else:
         shape = common_shape([a.shape for a in (mean, std) if isinstance(a, Tensor)])
-        numpy_dtype = like._form.dtype if out is None else out._form.dtype
+        numpy_dtype = (like if out is None else out)._form.dtype.numpy
     if not isinstance(std, Tensor):
         check_deviation(std)
     elif std.is_complex():

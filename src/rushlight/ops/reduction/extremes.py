@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from ... import _core
 from ..._base.errors import not_implemented_for
+from ..._base.outside import np, np_types, ufuncs
 from ..._base.size import Size
 from ..._core import Op, Tensor
 from ...return_types import named
@@ -71,7 +70,7 @@ def _no_complex(a: Array, kernel: str) -> None:
 
 def _extreme(name: str, largest: bool) -> Op:
     kernel = _kernels.amax if largest else _kernels.amin
-    reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
+    reduce: Any = ufuncs.maximum.reduce if largest else ufuncs.minimum.reduce
 
     def forward(a: Array, dim: int | tuple[int, ...], keepdim: bool) -> Array:
         _no_complex(a, "max_values_cpu" if largest else "min_values_cpu")
@@ -115,8 +114,8 @@ amax = _extreme("amax", True)
 amin = _extreme("amin", False)
 
 
-_least: Any = np.minimum.reduce
-_most: Any = np.maximum.reduce
+_least: Any = ufuncs.minimum.reduce
+_most: Any = ufuncs.maximum.reduce
 
 
 def _aminmax(a: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
@@ -355,7 +354,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         if dim is _NOT_GIVEN and keepdim is _NOT_GIVEN:
             return of_all(input, **more)
         keep = False if keepdim is _NOT_GIVEN else keepdim
-        if not hasattr(dim, "__index__") or not isinstance(keep, (bool, np.bool_)):
+        if not hasattr(dim, "__index__") or not isinstance(keep, (bool, np_types.bool_)):
             raise TypeError(f"{name}() takes one dim, an int, and whether to keep it, a bool")
         return of_dim(input, dim, keep, **more)
 

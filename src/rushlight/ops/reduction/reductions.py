@@ -14,10 +14,9 @@ from builtins import min as _smallest
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.errors import warn
+from ..._base.outside import np, ufuncs
 from ..._core import Op, Tensor
 from ..elementwise.selection import unless, where
 from ..layout.joining import cat
@@ -182,7 +181,7 @@ _mean_dims = _averaging(
 variant(mean, "dim", "given", _mean_dims)
 
 
-_multiply: Any = np.multiply.reduce
+_multiply: Any = ufuncs.multiply.reduce
 
 
 def _prod(a: Array, dim: int | None, keepdim: bool, dtype: dtype | None) -> Array:
@@ -569,7 +568,7 @@ std_mean = _spread_function("std_mean", _std_mean_op, "(standard deviation, mean
 
 
 def _truth(name: str, doc: str) -> Op:
-    reduce: Any = np.logical_or.reduce if name == "any" else np.logical_and.reduce
+    reduce: Any = ufuncs.logical_or.reduce if name == "any" else ufuncs.logical_and.reduce
 
     def forward(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool) -> Array:
         axes = axes_of(dim, a.ndim) if dim != () else ()

@@ -7,10 +7,9 @@ from builtins import max as _largest
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
+from ..._base.outside import np, ufuncs
 from ..._core import Op, Tensor
 from ..elementwise.selection import unless, where
 from ..layout.joining import cat
@@ -51,7 +50,7 @@ def _some(make: Callable[..., Any]) -> list[Any]:
 
 cumsum: Op = linear(
     "cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None)",
-    _cumulated("cumsum", np.add),
+    _cumulated("cumsum", ufuncs.add),
     native=_kernels.cumsum,
     typed="inside",
     transpose={"input": lambda g, dim: _from_the_end(g, dim)},
@@ -97,7 +96,7 @@ def _finite_at_zero(factor: Tensor, x: Tensor) -> Tensor:
 
 cumprod: Op = general(
     "cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None)",
-    _cumulated("cumprod", np.multiply),
+    _cumulated("cumprod", ufuncs.multiply),
     native=_kernels.cumprod,
     typed="inside",
     vjp={"input": lambda g, input, out, dim: _cumprod_grad(g, input, out, dim)},

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base import dtypes
+from ..._base.outside import np, np_types
 from ..._core import Op, Tensor
 from ..._devices import of
 from ...return_types import named
@@ -148,7 +147,7 @@ def _quantile(
     elif isinstance(q, (int, float)):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
-        q = of(input).tensor(np.array(q, input._form.dtype))
+        q = of(input).tensor(np.array(q, input._form.dtype.numpy))
     else:
         raise TypeError(
             f"{name}() received an invalid combination of arguments - got ({type(q).__name__}), "
@@ -177,7 +176,7 @@ def _quantile(
         ranks = queries * (valid - 1).clamp(min=0)
     else:
         # Any NaN makes the result NaN: read the last entry, where it was sorted to.
-        last = of(input).tensor(np.array(size - 1, input._form.dtype))
+        last = of(input).tensor(np.array(size - 1, input._form.dtype.numpy))
         ranks = where(nan.any(-1, keepdim=True), last, queries * (size - 1))
     if how == "lower":
         ranks = ranks.floor()
@@ -322,10 +321,10 @@ _searchsorted: Op = constant(
 def _as_tensor(value: object, like: Tensor) -> Any:
     if isinstance(value, Tensor):
         return value
-    if not isinstance(value, (int, float, complex, np.generic)):
+    if not isinstance(value, (int, float, complex, np_types.generic)):
         raise TypeError(f"expected a Tensor or a number, got {type(value).__name__}")
-    kind = like._form.dtype if isinstance(value, int) or like.is_floating_point() else np.float32
-    return _wrap(np.array(value, kind)).to(like.device)
+    own = isinstance(value, int) or like.is_floating_point()
+    return _wrap(np.array(value, like._form.dtype.numpy if own else np.float32)).to(like.device)
 
 
 @composite(

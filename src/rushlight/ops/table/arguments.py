@@ -21,12 +21,11 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ... import _core
 from ..._base import device as _device
 from ..._base import dtypes
 from ..._base.errors import is_pytorchs, warn
+from ..._base.outside import np_types
 from ..._base.size import Size
 from ..._core import Op, Takes
 from ..._devices.generator import Generator
@@ -164,11 +163,11 @@ def _type_name(value: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (numbers.Number, np.generic))
+    return isinstance(value, (numbers.Number, np_types.generic))
 
 
 def _is_int(value: Any) -> bool:
-    if isinstance(value, (bool, np.ndarray)):
+    if isinstance(value, (bool, np_types.ndarray)):
         return False
     try:
         operator.index(value)
@@ -192,7 +191,7 @@ def _is_type(value: object, kind: str) -> bool:
     if kind in ("Number", "float"):
         if _is_element(value):
             return True
-        imaginary = isinstance(value, (complex, np.complexfloating))
+        imaginary = isinstance(value, (complex, np_types.complexfloating))
         return _is_number(value) and not (kind == "float" and imaginary)
     if kind == "int":
         return _is_int(value) and (not isinstance(value, _core.Tensor) or _is_element(value))
@@ -224,7 +223,7 @@ _CLASSES: dict[str, type] = {
 def _fits(value: object, p: Parameter) -> bool:
     if value is None:
         return p.none or p.type == "Any"
-    if p.types[0] == "Tensor" and len(p.types) > 1 and isinstance(value, (bool, np.generic)):
+    if p.types[0] == "Tensor" and len(p.types) > 1 and isinstance(value, (bool, np_types.generic)):
         return True  # a number of any kind
     return any(_is_type(value, kind) for kind in p.types)
 

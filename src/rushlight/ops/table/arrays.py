@@ -8,15 +8,15 @@ the result. `widened` gives the array to compute with, `rounded` brings a result
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from operator import index as as_int
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from ... import _core
 from ..._base.dtypes import from_numpy_dtype
 from ..._base.errors import dim_out_of_range, warn
+from ..._base.outside import np, np_types
 from ..._core import Tensor
 
 __all__ = [
@@ -46,11 +46,23 @@ __all__ = [
     "scalar_name",
     "times",
     "unshared",
+    "unwarned",
     "warn_once",
     "widened",
 ]
 
-Array = np.ndarray[Any, Any]
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+
+def unwarned(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, with nothing said of infinities and NaN."""
+
+    @wraps(function)
+    def quiet(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+    return quiet
 
 
 def anywhere(condition: Tensor) -> bool:
@@ -63,7 +75,9 @@ def anywhere(condition: Tensor) -> bool:
         condition = condition._wrapped.value
     if condition._on_meta:
         return False  # nobody knows, and both ways give one shape
-    return bool(elements(condition).any())
+    if condition._accelerator is not None:
+        return bool(elements(condition).any())
+    return bool(_core.summary(_core.kernels.any(condition), -1)[0])
 
 
 def elements(t: Tensor) -> Array:
@@ -157,10 +171,12 @@ _LARGEST = {
 }
 
 
-def is_stored(dtype: np.dtype[Any]) -> bool:
+def is_stored(dtype: Any) -> bool:
     """Whether NumPy does not convert such elements as torch does: float8 and complex32."""
-    kind = dtype.kind
-    return (kind == "V" and dtype.name != "bfloat16") or (kind == "f" and dtype.itemsize == 1)
+    kind, size = dtype.kind, dtype.itemsize
+    if kind == "V":
+        return bool(dtype.name != "bfloat16")
+    return (kind == "f" and size == 1) or (kind == "c" and size == 4)
 
 
 def as_type(a: Array, wanted: np.dtype[Any], copy: bool = True) -> Array:
@@ -185,7 +201,7 @@ def fitted_number(value: Any, dtype: np.dtype[Any]) -> Any:
     """
     if isinstance(value, _core.Tensor):
         value = value.item()
-    elif isinstance(value, (np.generic, np.ndarray)):
+    elif isinstance(value, (np_types.generic, np_types.ndarray)):
         value = float(value) if value.dtype.kind == "V" else value.item()
     if isinstance(value, int):  # so wide numbers never reach an op
         if value >= 2**64:

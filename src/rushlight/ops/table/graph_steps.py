@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..._base.dtypes import dtype
+from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Tensor
 from ..._devices import cpu, of

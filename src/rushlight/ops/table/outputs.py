@@ -113,14 +113,14 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
             f"Attempting to copy from device {result.device} to device {out.device}, but "
             "cross-device copies are not allowed!"
         )
-    array = result._form
-    if resize(out, array.shape) and out.stride() != (strides := result.stride()):
-        ends = sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True))
-        if ends + 1 == array.size:  # the result has no gaps
-            out.as_strided_(array.shape, strides)
+    form = result._form
+    if resize(out, form.shape) and out.stride() != (strides := result.stride()):
+        ends = sum((n - 1) * s for n, s in zip(form.shape, strides, strict=True))
+        if ends + 1 == form.size:  # the result has no gaps
+            out.as_strided_(form.shape, strides)
     if out._accelerator is not None:
         _core.copy_values(out, result)
     elif of(out).has_memory:
-        _core.write_values(out, array)
+        _core.write_values(out, result._array)
     out._bump_version()
     return out

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._base.dtypes import float32
+from ..._base.outside import np, np_types
 from ..._core import Tensor
 from .arrays import Array, is_half
 from .statement import namespace
@@ -28,7 +27,7 @@ def is_float(array: Array) -> bool:
 
 
 def _is_half_array(value: object) -> bool:
-    return isinstance(value, np.ndarray) and is_half(value)
+    return isinstance(value, np_types.ndarray) and is_half(value)
 
 
 def widened(

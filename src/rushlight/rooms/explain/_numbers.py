@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .._base import observers as _observers
+from .._base.outside import np
 from .._core import OpKind, Tensor
 from ..autograd.graph import GradientEdge
 from ..ops import quietly

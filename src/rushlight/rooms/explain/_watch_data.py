@@ -10,13 +10,14 @@ import math
 import sys
 from array import array
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .._base.outside import np
 from .._trace_calls import _short_path
 from ._names import escaped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "Floats",
@@ -32,7 +33,7 @@ __all__ = [
     "smoothed",
 ]
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = "NDArray[np.float64]"
 
 _CAPACITY = 4096
 """Entries of a series; even."""

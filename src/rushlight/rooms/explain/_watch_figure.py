@@ -12,8 +12,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from .._base.outside import np
 from ._watch import watch
 from ._watch_data import Group, Loss, Series, over_decades, printable, smoothed
 from ._watch_table import most_urgent, number

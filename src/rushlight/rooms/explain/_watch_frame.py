@@ -9,19 +9,20 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .._base.outside import np
 from ._watch import watch
 from ._watch_data import Floats, Group, Loss, Series, in_columns, over_decades, printable, smoothed
 from ._watch_table import group_cells, loss_cells, most_urgent, number
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["frame"]
 
 Rich = Any  # a text or a table; rich is imported when a view is drawn
-Whole = NDArray[np.int_]
+Whole: TypeAlias = "NDArray[np.int_]"
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _LEVELS = " _.-:=+*#"

@@ -11,12 +11,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .. import _root as rl
 from .._base.device import sparse_bsc, sparse_bsr, sparse_coo
 from .._base.errors import refused as _refused
 from .._base.missing import missing_name as _missing_name
+from .._base.outside import np
 from .._core import Tensor
 from ..ops.table.arguments import typed as _typed
 from . import _arithmetic, _convert, _form, _making, _products

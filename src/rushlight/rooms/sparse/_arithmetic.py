@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .. import _root as rl
 from .._base.device import cpu, sparse_coo
+from .._base.outside import np
 from .._core import Tensor
 from ..nn import functional
 from ..ops.layout.shape import common_shape

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import _root as rl
 from .._base.device import (
     contiguous_format,
@@ -18,6 +16,7 @@ from .._base.device import (
     strided,
 )
 from .._base.device import layout as _layout
+from .._base.outside import np
 from .._core import Tensor, kernels
 from ..ops.table.arguments import typed
 from ._form import (

@@ -18,12 +18,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
-import numpy as np
-
 from .. import _core
 from .. import _root as rl
 from .._base.device import cpu, resolve, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from .._base.device import layout as _layout
+from .._base.outside import np
 from .._base.size import Size
 from .._core import Flag, Op, Tensor, kernels
 from .._levels.level import Level, Wrapper

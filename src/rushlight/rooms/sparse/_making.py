@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import _root as rl
 from .._base.device import (
     cpu,
@@ -17,6 +15,7 @@ from .._base.device import (
     sparse_csr,
 )
 from .._base.device import layout as _layout
+from .._base.outside import np
 from .._base.size import Size
 from .._core import Tensor, kernels
 from ._form import (

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import _root as rl
 from .._base.device import cpu, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from .._base.outside import np
 from .._core import Tensor, kernels
 from ..ops.table.arguments import typed
 from ..ops.table.arrays import dim_in

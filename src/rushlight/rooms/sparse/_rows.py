@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import _root as rl
+from .._base.outside import np
 from .._core import Tensor
 from ._form import integers, placed, record, stay_here
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import _root as rl
 from .._base.device import contiguous_format, preserve_format, sparse_coo, strided
+from .._base.outside import np, np_types
 from .._core import Tensor
 from ..ops.table.arrays import dim_in
 from ._form import (
@@ -234,7 +233,7 @@ def getitem(self: Any, key: object) -> Tensor:
             if range(found.shape[d])[k] != range(found.shape[d]):
                 refuse("as_strided", (self,))
             d += 1
-        elif isinstance(k, (int, np.integer)) and not isinstance(k, bool):
+        elif isinstance(k, (int, np_types.integer)) and not isinstance(k, bool):
             found = found.select(d, k) if parts(found) is None else select(found, d, int(k))
         elif isinstance(k, Tensor) and parts(k) is None and k.dim() == 1 and parts(found):
             if k.dtype is rl.bool:

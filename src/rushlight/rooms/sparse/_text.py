@@ -17,7 +17,7 @@ def _part(label: str, t: Any) -> str:
     notes = []
     if t.numel() == 0:
         notes.append(f"size={tuple(t.shape)}")
-    contents = _printing._contents(t._array, t.dtype, len(prefix) + 7)
+    contents = _printing._contents(t, len(prefix) + 7)
     return prefix + contents + "".join(f", {note}" for note in notes) + ")"
 
 

@@ -6,11 +6,10 @@ import numbers
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-import numpy as np
-
 from .. import _root as rl
 from .._base import dtypes
 from .._base.errors import taking_pytorchs, warn
+from .._base.outside import np, np_types
 from .._core import Tensor
 
 __all__ = ["assert_allclose", "assert_close"]
@@ -113,7 +112,9 @@ def _compare(actual: Any, expected: Any, rules: _Rules, path: tuple[object, ...]
     elif actual is None or expected is None:
         if actual is not expected:
             rules.fail(f"None mismatch: {_plain(actual)} is not {_plain(expected)}", path)
-    elif isinstance(actual, (bool, np.bool_)) and isinstance(expected, (bool, np.bool_)):
+    elif isinstance(actual, (bool, np_types.bool_)) and isinstance(
+        expected, (bool, np_types.bool_)
+    ):
         if bool(actual) is not bool(expected):
             rules.fail(f"Booleans mismatch: {bool(actual)} is not {bool(expected)}", path)
     elif isinstance(actual, numbers.Number) and isinstance(expected, numbers.Number):
@@ -144,7 +145,7 @@ def _is_sequence(value: object) -> bool:
 
 
 def _like_tensor(value: object) -> bool:
-    return isinstance(value, (Tensor, np.ndarray, np.generic))
+    return isinstance(value, (Tensor, np_types.ndarray, np_types.generic))
 
 
 def _compare_mappings(
@@ -271,7 +272,9 @@ def _compare_numbers(
     rules: _Rules,
     path: tuple[object, ...],
 ) -> None:
-    actual, expected = (v.item() if isinstance(v, np.number) else v for v in (actual, expected))
+    actual, expected = (
+        v.item() if isinstance(v, np_types.number) else v for v in (actual, expected)
+    )
     if rules.check_dtype and type(actual) is not type(expected):
         rules.fail(f"The (d)types do not match: {type(actual)} != {type(expected)}.", path)
     rtol, atol = tolerances

@@ -6,11 +6,11 @@ import copy
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
-import numpy as np
-
 from rushlight import _root as rl
 from rushlight._base.errors import taking_pytorchs
 from rushlight._root import Tensor
+
+from ..._base.outside import np, np_types
 
 _CANNOT = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
@@ -54,8 +54,8 @@ def _unchanged(batch: object, *, collate_fn_map: object = None) -> object:
 
 default_collate_fn_map: Map = {
     rl.Tensor: _tensors,
-    np.ndarray: _arrays,
-    (np.bool_, np.number, np.object_): _numpy_scalars,
+    np_types.ndarray: _arrays,
+    (np_types.bool_, np_types.number, np_types.object_): _numpy_scalars,
     float: _floats,
     int: _ints,
     str: _unchanged,
@@ -131,7 +131,7 @@ def default_convert(data: object) -> Any:
     """
     if isinstance(data, rl.Tensor):
         return data
-    if isinstance(data, (np.ndarray, np.bool_, np.number)):
+    if isinstance(data, (np_types.ndarray, np_types.bool_, np_types.number)):
         kind = data.dtype.kind
         return data if kind in "SUO" else rl.as_tensor(data)
     if isinstance(data, Mapping):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from rushlight._root import Generator
 
 from ..._base.errors import warn
@@ -14,7 +12,9 @@ from ._collate import default_collate
 from .dataset import Subset, TensorDataset
 from .sampler import draw_seed
 
-_INTEGERS = frozenset((int, np.int64, np.int32))
+
+def _is_integer(kind: type) -> bool:
+    return kind is int or (kind.__module__ == "numpy" and kind.__name__ in ("int64", "int32"))
 
 
 def seed_pipes(loader: Any) -> None:
@@ -84,7 +84,7 @@ def _row_fetcher(dataset: object) -> Callable[[list[Any]], list[object] | None] 
     tensors = dataset.tensors
 
     def rows(indices: list[object]) -> list[object] | None:
-        if not indices or not _INTEGERS.issuperset(map(type, indices)):
+        if not indices or not all(map(_is_integer, set(map(type, indices)))):
             return None
         return [tensor[indices] for tensor in tensors]
 

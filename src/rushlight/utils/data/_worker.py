@@ -18,11 +18,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from rushlight import _root as rl
 from rushlight._torch._utils import ExceptionWrapper
 
+from ..._base.outside import np
 from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, seed_pipes
 from .sampler import draw_seed
 

@@ -9,9 +9,8 @@ import wave
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from ..._base.missing import missing_name as _missing_name
+from ..._base.outside import np, np_types
 from ..._core import Tensor
 
 Array = Any  # of NumPy
@@ -25,7 +24,7 @@ Summary, HistogramProto = _summary.Summary, _summary.HistogramProto
 
 def make_np(x: Any) -> Array:
     """A tensor, array or number as an array."""
-    if isinstance(x, np.ndarray):
+    if isinstance(x, np_types.ndarray):
         return x
     if np.isscalar(x):
         return np.array([x])

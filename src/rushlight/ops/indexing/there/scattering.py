@@ -8,11 +8,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from .... import _core
 from ...._base.dtypes import bool as bool_type
 from ...._base.dtypes import int64
+from ...._base.outside import np
 from ...._core import Tensor
 from ...._devices.launch import Written, code, empty, rows, start
 from ...._devices.there import there

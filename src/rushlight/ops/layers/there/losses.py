@@ -11,9 +11,8 @@ from functools import partial
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from .... import _core
+from ...._base.outside import np
 from ...._core import Tensor, kernels
 from ...._devices.launch import Ints, code, computed, empty, number, rows, start, told
 from ...._devices.there import numbers_of, there

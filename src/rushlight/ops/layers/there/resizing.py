@@ -10,10 +10,9 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from .... import _core
 from ...._base import dtypes
+from ...._base.outside import np
 from ...._core import Tensor
 from ...._devices.launch import Ints, code, computed, empty, rows, start
 from ...._devices.there import there

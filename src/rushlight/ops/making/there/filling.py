@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .... import _core
 from ...._base import dtypes
+from ...._base.outside import np
 from ...._core import Tensor
 from ...._devices.launch import Written, code, empty, start, takes
 from ...._devices.opencl import numbered

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
-import numpy as np
-
 from .... import _core
+from ...._base.outside import np
 from ...._core import Tensor
 from ...._devices.launch import code, empty, number, rows, start
 from ...._devices.there import numbers_of, there

@@ -12,10 +12,9 @@ from functools import cache
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .... import _core
 from ...._base import dtypes
+from ...._base.outside import np
 from ...._core import Tensor, kernels
 from ...._devices.launch import (
     GROUP,

@@ -9,11 +9,10 @@ from functools import partial
 from math import isfinite, nan, prod
 from typing import Any
 
-import numpy as np
-
 from .... import _core
 from ...._base import dtypes
 from ...._base.dtypes import finfo
+from ...._base.outside import np
 from ...._core import Tensor
 from ...._devices.launch import Ints, empty, number, rows, start
 from ...._devices.opencl import numbered

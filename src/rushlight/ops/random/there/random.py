@@ -5,10 +5,9 @@ from __future__ import annotations
 from math import log1p, prod
 from typing import Any
 
-import numpy as np
-
 from .... import _core
 from ...._base import dtypes
+from ...._base.outside import np
 from ...._core import Tensor
 from ...._devices.launch import code, computed, empty, rows, start, takes
 from ...._devices.there import named, numbers_of, there

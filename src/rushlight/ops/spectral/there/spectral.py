@@ -11,9 +11,8 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from .... import _core
+from ...._base.outside import np
 from ...._core import Tensor
 from ...._devices.complex import as_complex, as_pairs, is_complex
 from ...._devices.launch import Ints, computed, empty, number, rows, start

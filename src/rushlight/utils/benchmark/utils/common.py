@@ -8,10 +8,9 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from .... import _root as rl
 from ...._base.missing import missing_name as _missing_name
+from ...._base.outside import np
 
 __all__ = [
     "Measurement",

@@ -12,10 +12,9 @@ import logging
 import math
 from typing import Any
 
-import numpy as np
-
 from .... import _root as rl
 from ...._base.missing import missing_name as _missing_name
+from ...._base.outside import np
 from ...._root import Tensor
 from ...._torch.futures import Future
 from ....linalg import qr

@@ -1,0 +1,67 @@
+"""Libraries that are imported when somebody asks for what is in them: NumPy and ml_dtypes.
+
+Most programs of tensors never do, and each takes longer to import than all of rushlight.
+
+`np` is NumPy where it is used. Two names stand for what is in it without importing it: `ufuncs` has
+the functions that statements name, found when they are called, and `np_types` the types for
+`isinstance`, which no object has while NumPy is not imported.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from operator import attrgetter
+from sys import modules
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["ml_dtypes", "np", "np_types", "ufuncs"]
+
+
+class _Outside(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        module = import_module(self.__name__)
+        vars(self).update(vars(module))  # from here on a name is found without this call
+        return getattr(module, name)
+
+
+class _Function:
+    """A function of NumPy's that statements name: it is found at its first call."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return attrgetter(self.path)(np)(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> _Function:
+        found = vars(self)[name] = _Function(f"{self.path}.{name}")
+        return found
+
+
+class _Type(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        numpy = modules.get("numpy")
+        return numpy is not None and isinstance(instance, getattr(numpy, cls.__name__))
+
+
+class _Functions:
+    def __getattr__(self, name: str) -> _Function:
+        found = vars(self)[name] = _Function(name)
+        return found
+
+
+class _Types:
+    def __getattr__(self, name: str) -> type:
+        found = vars(self)[name] = _Type(name, (), {})
+        return found
+
+
+if TYPE_CHECKING:
+    import ml_dtypes as ml_dtypes
+    import numpy as np
+    import numpy as np_types
+    import numpy as ufuncs
+else:
+    np, ml_dtypes = _Outside("numpy"), _Outside("ml_dtypes")
+    np_types, ufuncs = _Types(), _Functions()
