@@ -18,9 +18,12 @@ inline thread_local bool on_cpu = true;  // whether the default device of this t
 struct Making {
   PyObject* const* args;
   Py_ssize_t n;
+  const bool draws = false;  // it takes a generator
   DType dtype = DType::Count;
+  PyObject* generator = nullptr;  // the one that is named, if any
+  Ref state = {};                 // of it, while it is drawn from
 
-  // False where a keyword says more than the element type and the CPU.
+  // False where a keyword says more than the element type, the CPU and a generator.
   bool read(PyObject* kwnames) {
     if (observed()) return false;
     bool here = on_cpu;
@@ -31,6 +34,8 @@ struct Making {
         if (!read_dtype(value)) return false;
       } else if (is("device") && value != Py_None) {
         if (!(here = names_cpu(value))) return false;
+      } else if (draws && is("generator")) {
+        if (value != Py_None) generator = value;
       } else if (value == Py_None ? !(is("dtype") || is("device") || is("memory_format"))
                                   : value != Py_False || !is("requires_grad")) {
         return false;
@@ -99,10 +104,10 @@ struct Making {
   }
 };
 
-template <Ref (*make)(Making&)>
+template <Ref (*make)(Making&), bool draws>
 PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   try {
-    Making call{args, n};
+    Making call{args, n, draws};
     Ref made = call.read(kwnames) ? make(call) : Ref();
     return made ? made.release() : no_kernel();
   } catch (const Raised&) {
@@ -110,10 +115,10 @@ PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
   }
 }
 
-template <Ref (*make)(Making&)>
+template <Ref (*make)(Making&), bool draws = false>
 PyMethodDef factory(const char* row) {  // "name(*args: Any, **how: Any) -> Tensor"
   static const std::string name(row, std::strchr(row, '('));
-  return {name.c_str(), method_of<made_by<make>>(), METH_FASTCALL | METH_KEYWORDS, row};
+  return {name.c_str(), method_of<made_by<make, draws>>(), METH_FASTCALL | METH_KEYWORDS, row};
 }
 
 }  // namespace rushlight

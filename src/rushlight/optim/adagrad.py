@@ -66,7 +66,8 @@ class Adagrad(RuleOptimizer):
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
-        rate = lr / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        decay = group["lr_decay"]
+        rate = lr if decay == 0 else lr / (1 + (state["step"].item() - 1) * decay)
         if type(grad) is not Tensor and grad.is_sparse:
             grad = grad.coalesce()
             state["sum"].add_(grad.pow(2))
@@ -74,5 +75,5 @@ class Adagrad(RuleOptimizer):
             p.add_(same_places(grad, grad._values() / spread), alpha=-rate)
             return
         total = real(state["sum"])
-        total.addcmul_(grad, grad, value=1)
+        total.addcmul_(grad, grad)
         move(p, rate, grad, root(total, group["eps"], group["differentiable"]))
