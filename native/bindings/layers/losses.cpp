@@ -122,13 +122,19 @@ Ref nll_loss_backward(const TensorInfo& g, const TensorInfo& target, const Tenso
 
 bool fits(const TensorInfo& x, const TensorInfo& y) { return x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor); }
 
+// The operands of a sum over all pairs of elements, in whatever order.
+std::pair<Ref, Ref> in_one_order(const TensorInfo& x, const TensorInfo& y) {
+  if (lie_alike(x.tensor, y.tensor)) return {Ref::borrow(as_object(x.tensor)), Ref::borrow(as_object(y.tensor))};
+  return {contiguous(x.tensor), contiguous(y.tensor)};
+}
+
 // There are kernels for the mean alone.
 using Mean = OneOf<"mean">;
 
 // The mean of (x - y)^2.
 Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
   if (!fits(x, y)) return {};
-  Ref xc = contiguous(x.tensor), yc = contiguous(y.tensor);
+  const auto [xc, yc] = in_one_order(x, y);
   Ref loss = new_ref(x.dtype, 0, nullptr, device_of(x, y));
   if (!has_memory(loss)) return loss;
   const Py_ssize_t n = x.size();
@@ -184,7 +190,7 @@ bool is_limit(double limit) { return limit > 0 && limit < HUGE_VAL; }
 // The sum or mean of d^2 / 2 where |d| = |x - y| is below the limit, else limit * (|d| - limit / 2), times `scale`.
 Ref huber(const TensorInfo& x, const TensorInfo& y, const ToOne& how, double limit, double scale) {
   if (!fits(x, y) || !is_limit(limit)) return {};
-  Ref xc = contiguous(x.tensor), yc = contiguous(y.tensor);
+  const auto [xc, yc] = in_one_order(x, y);
   Ref loss = new_ref(x.dtype, 0, nullptr, device_of(x, y));
   if (!has_memory(loss)) return loss;
   const Py_ssize_t n = x.size();

@@ -27,10 +27,10 @@ Ref complex_parts(const TensorInfo& real, const TensorInfo& imag) {
   int ndim;
   Py_ssize_t shape[kMaxDims];
   if (broadcast_shape(operands, 2, &ndim, shape) < 0) return {};
-  Ref made = new_ref(type, ndim, shape, device_of(real, imag));
+  const bool pairs = real.is_float() && !is_meta(real, imag) && same_shape(real.tensor, imag.tensor) && lie_alike(real.tensor, imag.tensor);
+  Ref made = pairs ? owned(new_like(real.tensor, type)) : new_ref(type, ndim, shape, device_of(real, imag));
   if (!has_memory(made)) return made;
-  const auto whole = [&](const TensorInfo& a) { return a.contiguous() && a.size() == as_tensor(made)->numel(); };
-  if (real.is_float() && whole(real) && whole(imag)) {
+  if (pairs) {
     char* out = data_of(made);
     const Py_ssize_t n = as_tensor(made)->numel();
     Unlocked unlocked(2 * n * item_size(real.dtype) > kReleaseGilBytes, real, imag, made);

@@ -284,7 +284,8 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
     reduce_halves(op, a.dtype, a.data, a.size() / length, length, out, partial.p);
     return result;
   }
-  if (a.contiguous() && ndim == 0 && a.size() > 0 && a.size() < 2 * kChunk) {  // one short row: nothing to plan
+  const auto adjacent = [&a] { return a.contiguous() || (a.tensor->is_aligned() && is_dense(a.tensor)); };
+  if (ndim == 0 && a.size() > 0 && a.size() < 2 * kChunk && adjacent()) {  // one short row: nothing to plan
     const Py_ssize_t n = a.size();
     Unlocked unlocked(n * item_size(a.dtype) > kReleaseGilBytes, a, result);
     kernel.rows(a.data, 1, 0, n, out);
