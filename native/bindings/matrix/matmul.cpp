@@ -154,7 +154,19 @@ struct Pairs {
 
 // Arguments that do not fit together get NotImplemented, here and below: the definition in ops/matrix/products.py says what is
 // wrong, in words that depend on the case.
+// Whether no elements of a vector, or of matrices, are adjacent.
+bool is_loose(const TensorInfo& a) {
+  const Py_ssize_t item = item_size(a.dtype);
+  return !a.contiguous() && a.size() > 64 && a.strides[a.ndim - 1] != item && (a.ndim == 1 || a.strides[a.ndim - 2] != item);
+}
+
 Ref matmul(const TensorInfo& a, const TensorInfo& b) {
+  // Each element of a product with a vector is read once, and best by registers.
+  if (!is_accelerated(a, b) && a.ndim && b.ndim && (a.ndim == 1 || b.ndim == 1) && (is_loose(a) || is_loose(b))) {
+    const Ref x = is_loose(a) ? contiguous(a.tensor) : Ref::borrow(as_object(a.tensor));
+    const Ref y = is_loose(b) ? contiguous(b.tensor) : Ref::borrow(as_object(b.tensor));
+    return matmul(info_of(x), info_of(y));
+  }
   if (!multiplies(a) || a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return {};
   Pairs pairs(make_stack(a), make_stack(b, false), factor_type(a.dtype));
   if (!pairs.fit()) return {};

@@ -443,6 +443,7 @@ Ref vector_norm(const TensorInfo& a, double ord, Dims dims, bool keepdim, OnlyNo
   if (is_accelerated(a) || is_meta(a) || !a.is_float_or_half() || !a.size() || ord == 0 || std::isnan(ord)) return {};
   if (!dims.mask) dims.mask = all_dims(a.ndim);
   const DType type = computed_in(a.dtype);
+  if (ord == 2 && type == a.dtype) return norm2(a, dims, keepdim, none);
   const Ref in = contiguous_as(a.tensor, type);
   if (ord == 2) return as_given(norm2(info_of(in), dims, keepdim, none), a);
   const bool extreme = std::isinf(ord), power = !extreme && ord != 1;

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
 
 from ... import _core
 from ..._base.dtypes import ALL
@@ -227,11 +227,11 @@ def _rules(given: dict[str, Any], signature: str, kind: int) -> dict[str, Rule]:
     return {arg: Rule(rule, sources(read_by(rule), names, name)) for arg, rule in given.items()}
 
 
-def on_copy(write: Callable[..., Any], order: Literal["C", "K"] = "C") -> Callable[..., Any]:
+def on_copy(write: Callable[..., Any]) -> Callable[..., Any]:
     """The forward of an op that is given by a writing function."""
 
     def forward(x: Array, *args: Array | complex | str) -> Array:
-        out = x.copy(order)
+        out = x.copy()
         return NotImplemented if write(out, *args) is NotImplemented else out
 
     return forward
@@ -247,10 +247,9 @@ def _with_kernel(more: Words, forward: Any, native: Any) -> Any:
         write = more.get("write")
         if write is None:
             raise TypeError("an op needs a forward, or write=")
-        order: Literal["C", "K"] = "K" if more.get("keeps") == "strides: input" else "C"
-        forward = on_copy(write, order)
+        forward = on_copy(write)
         if native is not None:
-            more["write"], native = native, on_copy(native, order)
+            more["write"], native = native, on_copy(native)
     if native is None:
         return forward
     more["reference"] = forward
