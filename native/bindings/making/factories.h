@@ -21,7 +21,7 @@ struct Making {
   const bool draws = false;  // it takes a generator
   DType dtype = DType::Count;
   PyObject* generator = nullptr;  // the one that is named, if any
-  Ref state = {};                 // of it, while it is drawn from
+  Ref state = {};  // of it, while it is drawn from
 
   // False where a keyword says more than the element type, the CPU and a generator.
   bool read(PyObject* kwnames) {

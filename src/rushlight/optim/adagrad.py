@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rushlight._root import Tensor
 
 from ._rules import (
@@ -65,7 +67,7 @@ class Adagrad(RuleOptimizer):
         if any(group["weight_decay"] != 0 for group in self.param_groups):
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
         decay = group["lr_decay"]
         rate = lr if decay == 0 else lr / (1 + (state["step"].item() - 1) * decay)
         if type(grad) is not Tensor and grad.is_sparse:

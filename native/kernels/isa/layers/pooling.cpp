@@ -266,9 +266,9 @@ void max_cuts_of(const T* x, ptrdiff_t volumes, const CutVolume& c, T* out, int6
             for (ptrdiff_t ih = c.h.from[oh]; ih < c.h.to[oh]; ih++) {
               const ptrdiff_t row = (id * c.h.in + ih) * c.w.in;
               for (ptrdiff_t iw = c.w.from[ow]; iw < c.w.to[ow]; iw++)
-                if (better(x[row + iw], best)) {
-                  best = x[row + iw];
-                  where = row + iw;
+                if (!(x[row + iw] <= best)) [[unlikely]] {  // one comparison for all but a few, or where the best is NaN
+                  where = better(x[row + iw], best) ? row + iw : where;
+                  best = x[where];
                 }
             }
           *out++ = best;

@@ -50,7 +50,9 @@ class _Trace:
     def _selection(self, condition: Symbol, *sides: Symbol) -> tuple[str, tuple[Symbol, ...]]:
         """`where`, which looks by itself where its condition is x > 0 or isnan(x), and which also
         multiplies where it chooses between x > 0 and x times a number."""
-        made = {id(out): (kernel, *args) for kernel, out, args in self.steps}
+        made: dict[int, tuple[Any, ...]] = {
+            id(out): (kernel, *args) for kernel, out, args in self.steps
+        }
         match made.get(id(condition)):
             case ("gt", x, zero) if zero.constant == 0:
                 match made.get(id(sides[1])):
