@@ -393,10 +393,25 @@ void row_times_row(const char* numbers, Py_ssize_t p, const char* from, Py_ssize
     }
 }
 
-// Every element of a times all of b, of one type. Row by row of the result: the products of a row of a and one of b.
+// With the dimensions from the last to the first.
+Ref mirrored(const TensorInfo& a) {
+  Layout l;
+  for (int d = a.ndim - 1; d >= 0; d--) l.add(a.shape[d], a.strides[d]);
+  return owned(new_view(a.tensor, l));
+}
+
+// Every element of a times all of b, of one type. Row by row of the result: the products of a row of a and one of b. Of matrices
+// that lie by columns it lies so, too.
 Ref kron(const TensorInfo& a, const TensorInfo& b) {
   if (a.dtype != b.dtype || !has_products(a.dtype) || is_half(a.dtype) || a.ndim == 0 || a.ndim != b.ndim) return {};
   const int ndim = a.ndim, last = ndim - 1;
+  if (!a.tensor->is_contiguous() && !b.tensor->is_contiguous() && !is_accelerated(a, b)) {
+    const Ref x = mirrored(a), y = mirrored(b);
+    if (as_tensor(x)->is_contiguous() && as_tensor(y)->is_contiguous()) {
+      const Ref made = kron(info_of(x), info_of(y));
+      return made ? mirrored(info_of(made)) : Ref();
+    }
+  }
   Py_ssize_t shape[kMaxDims];
   for (int d = 0; d < ndim; d++)
     if (__builtin_mul_overflow(a.shape[d], b.shape[d], &shape[d])) return {};

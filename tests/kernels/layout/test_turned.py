@@ -57,5 +57,7 @@ def test_writing_keeps_the_order_of_a_transposed_tensor():
         assert found.stride() == (1, 4), name
     assert torch.complex(x, x).stride() == (1, 4)
     np.testing.assert_array_equal(torch.complex(x, -x).numpy(), a.T - 1j * a.T)
+    assert torch.kron(x, x).stride() == (1, 16)
+    np.testing.assert_array_equal(torch.kron(x, x).numpy(), np.kron(a.T, a.T))
     sliced = torch.from_numpy(a)[:, ::2]
     np.testing.assert_array_equal(torch.complex(sliced, sliced).numpy(), (1 + 1j) * a[:, ::2])
