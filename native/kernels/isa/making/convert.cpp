@@ -177,6 +177,10 @@ void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
     for (ptrdiff_t i = 0; i < n; ++i) out[i] = value;
   } else if (std::is_same_v<From, To> && sizeof(From) <= 8 && stride == 2 * static_cast<ptrdiff_t>(sizeof(From))) {
     pick(sizeof(From), 2, in, static_cast<char*>(out_), n);
+  } else if (std::is_same_v<From, Bool> && stride == 2) {
+    const From* from = reinterpret_cast<const From*>(in);
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t i = 0; i < n; ++i) out[i] = converted<To>(from[2 * i]);
   } else {
     for (ptrdiff_t i = 0; i < n; ++i) {
       out[i] = converted<To>(*reinterpret_cast<const From*>(in + i * stride));
