@@ -117,6 +117,13 @@ bool is_dense(const Tensor* t) {
   return true;
 }
 
+bool lie_alike(const Tensor* a, const Tensor* b) {
+  for (int i = 0; i < a->ndim(); ++i) {
+    if (a->size(i) > 1 && a->stride(i) != b->stride(i)) return false;
+  }
+  return a->is_aligned() && b->is_aligned() && is_dense(a);
+}
+
 void like_strides(const Tensor* model, Py_ssize_t item, Py_ssize_t* strides) {
   const Py_ssize_t* own = model->strides();
   if (!is_dense(model)) return dense_strides(model->ndim(), model->sizes(), &own, 1, item, strides);

@@ -56,6 +56,8 @@ void channels_last_strides(int ndim, const Py_ssize_t* sizes, Py_ssize_t item, P
 void extent(const Tensor* t, const char** low, const char** high);
 // Whether the elements fill one block of memory, each place once, whatever the order of the dimensions.
 bool is_dense(const Tensor* t);
+// Whether two tensors of one shape and type, aligned and without gaps, have their elements in the same order in memory.
+bool lie_alike(const Tensor* a, const Tensor* b);
 // Whether nobody else has the memory of `t`: no other tensor, no array that a program made or keeps.
 bool owns_memory(const Tensor* t);
 // Whether it shows a place twice, as an expanded tensor does.

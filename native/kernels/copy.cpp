@@ -153,7 +153,8 @@ void row(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride,
   }
   if constexpr (std::is_same_v<To, From> && std::is_integral_v<To>) {
     constexpr ptrdiff_t kItem = sizeof(To);
-    if (to_stride == kItem && from_stride == -kItem) return kernels().turn(kItem, from - (n - 1) * kItem, to, n);
+    if (to_stride == kItem && (from_stride == -kItem || from_stride == 2 * kItem))
+      return kernels().pick(kItem, from_stride / kItem, from, to, n);
   }
   for (ptrdiff_t i = 0; i < n; ++i) store(to + i * to_stride, convert<To>(load<From>(from + i * from_stride)));
 }

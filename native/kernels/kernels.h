@@ -127,8 +127,8 @@ struct Kernels {
   // run_program from plain pointers.
   Traversal (*run_view)(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                         const ptrdiff_t* shape);
-  // n adjacent elements of 1, 2, 4 or 8 bytes, from the last to the first.
-  void (*turn)(ptrdiff_t item, const char* in, char* out, ptrdiff_t n);
+  // n elements of 1, 2, 4 or 8 bytes, 2 or -1 elements apart.
+  void (*pick)(ptrdiff_t item, ptrdiff_t step, const char* in, char* out, ptrdiff_t n);
 };
 
 const Kernels& kernels();

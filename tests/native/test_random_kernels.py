@@ -362,3 +362,33 @@ def test_fills_of_tensors_that_may_not_be_written():
     history = (leaf * 1).normal_()
     history.sum().backward()
     assert (leaf.grad == 0).all()
+
+
+def test_a_generator_that_a_call_names_draws_as_the_default_one():
+    class Own(torch.Generator):
+        pass
+
+    calls = {
+        "rand": lambda **g: torch.rand(3, 5, **g),
+        "randn": lambda **g: torch.randn(17, **g),
+        "randint": lambda **g: torch.randint(2, 9, (4,), **g),
+        "randperm": lambda **g: torch.randperm(10, **g),
+        "bernoulli": lambda **g: torch.bernoulli(torch.full((9,), 0.5), **g),
+        "bernoulli of p": lambda **g: torch.bernoulli(torch.empty(9), 0.3, **g),
+        "normal_": lambda **g: torch.empty(20).normal_(1, 2, **g),
+        "uniform_": lambda **g: torch.empty(5).uniform_(-1, 2, **g),
+    }
+    named, own = torch.Generator(), Own()
+    for name, call in calls.items():
+        for seed in (0, 5):
+            torch.manual_seed(seed)
+            want, after = call(), torch.random.get_rng_state()
+            for g in (named, own):
+                g.manual_seed(seed)
+                assert torch.equal(call(generator=g), want), name
+                assert torch.equal(g.get_state(), after), name
+            assert torch.equal(torch.random.get_rng_state(), after), name
+    with pytest.raises(TypeError):
+        torch.rand(3, generator=5)
+    with pytest.raises(RuntimeError):
+        torch.zeros(3).bernoulli_(2.0, generator=named)

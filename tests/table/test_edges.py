@@ -38,6 +38,7 @@ EXCEPTIONS = {
     "kept_and_scaled": "infinity times 0, which is NaN, as in PyTorch",
     "nextafter": "steps, with PyTorch's derivative 1",
     "nan_to_num": "infinity is replaced by a constant",
+    "nan_to_within": "the same",
     "frexp": _JUMP + ": infinity has an exponent of its own",
     "frac": "of infinity NaN, as in PyTorch",
     "lgamma": "near a pole the logarithm is nowhere near infinity",

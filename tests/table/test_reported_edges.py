@@ -274,6 +274,24 @@ def test_what_is_said_of_singular_matrices() -> None:
             derivative(lambda t: torch.linalg.slogdet(singular * t)[1])(torch.tensor(1.0))
 
 
+def test_gradients_of_determinants_of_which_some_are_singular() -> None:
+    whole = torch.tensor([[2.0, 1], [1, 3]], dtype=torch.float64)
+    near = torch.tensor([[1.0, 2], [1, 2 + 1e-12]], dtype=torch.float64)
+    singular = torch.tensor([[1.0, 2], [2, 4]], dtype=torch.float64)
+    for batch in ([whole, singular], [near, whole], [singular, near, whole, whole], [near, near]):
+        given = torch.stack(batch).reshape(-1, 1, 2, 2).requires_grad_()
+        weights = torch.arange(1.0, 1 + len(batch), dtype=torch.float64).unsqueeze(1)
+        (found,) = torch.autograd.grad((torch.det(given) * weights).sum(), given, create_graph=True)
+        for i, one in enumerate(batch):
+            (a, b), (c, d) = one.tolist()
+            want = torch.tensor([[d, -c], [-b, a]], dtype=torch.float64) * (i + 1)
+            assert torch.allclose(found[i, 0], want, rtol=1e-6)
+        (second,) = torch.autograd.grad(found[:, 0, 0, 0].sum(), given)
+        want = torch.zeros_like(given)
+        want[:, :, 1, 1] = weights
+        assert torch.allclose(second, want, rtol=1e-4, atol=1e-4)
+
+
 def test_deepcopy_of_a_pruned_module_says_what_to_do() -> None:
     pruned = torch.nn.utils.prune.l1_unstructured(torch.nn.Linear(3, 2), "weight", 1)
     with pytest.raises(RuntimeError, match=r"prune\.remove first"):

@@ -136,13 +136,19 @@ double added_up(const F& f, const char* a, const char* b, Py_ssize_t n, ptrdiff_
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
+// The operands of a sum over all pairs of elements, in whatever order.
+std::pair<Ref, Ref> in_one_order(const TensorInfo& x, const TensorInfo& y) {
+  if (lie_alike(x.tensor, y.tensor)) return {Ref::borrow(as_object(x.tensor)), Ref::borrow(as_object(y.tensor))};
+  return {contiguous(x.tensor), contiguous(y.tensor)};
+}
+
 // There are kernels for the mean alone.
 using Mean = OneOf<"mean">;
 
 // The mean of (x - y)^2.
 Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
   if (!fits(x, y)) return {};
-  Ref xc = contiguous(x.tensor), yc = contiguous(y.tensor);
+  const auto [xc, yc] = in_one_order(x, y);
   Ref loss = new_ref(x.dtype, 0, nullptr, device_of(x, y));
   if (!has_memory(loss)) return loss;
   const Py_ssize_t n = x.size();
@@ -201,7 +207,7 @@ bool is_limit(double limit) { return limit > 0 && limit < HUGE_VAL; }
 // The sum or mean of d^2 / 2 where |d| = |x - y| is below the limit, else limit * (|d| - limit / 2), times `scale`.
 Ref huber(const TensorInfo& x, const TensorInfo& y, const ToOne& how, double limit, double scale) {
   if (!fits(x, y) || !is_limit(limit)) return {};
-  Ref xc = contiguous(x.tensor), yc = contiguous(y.tensor);
+  const auto [xc, yc] = in_one_order(x, y);
   Ref loss = new_ref(x.dtype, 0, nullptr, device_of(x, y));
   if (!has_memory(loss)) return loss;
   const Py_ssize_t n = x.size();

@@ -27,16 +27,21 @@ Ref complex_parts(const TensorInfo& real, const TensorInfo& imag) {
   int ndim;
   Py_ssize_t shape[kMaxDims];
   if (broadcast_shape(operands, 2, &ndim, shape) < 0) return {};
-  Ref made = new_ref(type, ndim, shape, device_of(real, imag));
-  if (!has_memory(made)) return made;
-  const auto whole = [&](const TensorInfo& a) { return a.contiguous() && a.size() == as_tensor(made)->numel(); };
-  if (real.is_float() && whole(real) && whole(imag)) {
+  const DeviceType device = device_of(real, imag);
+  if (real.is_float() && device == DeviceType::Cpu && same_shape(real.tensor, imag.tensor)) {
+    const bool alike = lie_alike(real.tensor, imag.tensor);
+    Ref made = owned(alike ? new_like(real.tensor, type) : new_tensor(type, ndim, shape));
+    const Ref a = alike ? Ref::borrow(as_object(real.tensor)) : contiguous(real.tensor);
+    const Ref b = alike ? Ref::borrow(as_object(imag.tensor)) : contiguous(imag.tensor);
+    const char *from = data_of(a), *beside = data_of(b);
     char* out = data_of(made);
     const Py_ssize_t n = as_tensor(made)->numel();
-    Unlocked unlocked(2 * n * item_size(real.dtype) > kReleaseGilBytes, real, imag, made);
-    real.dtype == DType::F32 ? interleave<float>(real.data, imag.data, out, n) : interleave<double>(real.data, imag.data, out, n);
+    Unlocked unlocked(2 * n * item_size(real.dtype) > kReleaseGilBytes, a, b, made);
+    real.dtype == DType::F32 ? interleave<float>(from, beside, out, n) : interleave<double>(from, beside, out, n);
     return made;
   }
+  Ref made = new_ref(type, ndim, shape, device);
+  if (!has_memory(made)) return made;
   Py_ssize_t offset = 0;
   for (const TensorInfo* part : {&real, &imag}) {
     const Ref view = owned(new_view(as_tensor(made), part->dtype, ndim, shape, as_tensor(made)->strides(), offset));

@@ -67,7 +67,9 @@ struct Parted {
   }
   Ref filled(const TensorInfo& x, DType dtype) const {
     if (plain) return owned(contiguous_copy(x.tensor));
-    Ref buffer = zeros(dtype);
+    return around(x, zeros(dtype));
+  }
+  Ref around(const TensorInfo& x, Ref buffer) const {
     copy_values(make_view(info_of(buffer), whole), x.tensor);
     return buffer;
   }
@@ -150,9 +152,14 @@ Ref strided_scatter(const TensorInfo& x, const TensorInfo& src, const Sizes& siz
   Parted p;
   if (is_meta(x, src) || src.dtype != x.dtype || !p.read(x.shape, x.ndim, x.dtype, size, stride, offset, layout)) return {};
   if ((!layout && !p.plain) || (src.ndim && !has_shape(src, p.part))) return {};
-  Ref buffer = p.filled(x, x.dtype);
+  // A block without gaps, seen by its own layout, is copied as it lies.
+  bool as_it_lies = layout && p.total == x.size() && !p.whole.twice;
+  for (int i = 0; i < x.ndim; i++) as_it_lies = as_it_lies && (x.shape[i] == 1 || x.strides[i] == p.whole.strides[i]);
+  Ref buffer = as_it_lies ? owned(dense_copy(x.tensor))
+               : p.plain  ? p.filled(x, x.dtype)
+                          : p.around(x, new_ref(x.dtype, 1, &p.total, DeviceType::Cpu));  // nobody sees what lies between
   write(buffer, p.part, src.tensor);
-  return p.shown(std::move(buffer));
+  return as_it_lies ? std::move(buffer) : p.shown(std::move(buffer));
 }
 
 Ref strided_zeroed(const TensorInfo& x, const Sizes& size, const Sizes& stride, Py_ssize_t offset, const MaybeLayout& layout) {

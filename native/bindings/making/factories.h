@@ -19,10 +19,13 @@ inline thread_local bool on_cpu = true;  // whether the default device of this t
 struct Making {
   PyObject* const* args;
   Py_ssize_t n;
+  const bool draws = false;  // it takes a generator
   DType dtype = DType::Count;
   bool wants_grad = false;
+  PyObject* generator = nullptr;  // the one that is named, if any
+  Ref state = {};  // of it, while it is drawn from
 
-  // False where a keyword says more than the element type and the CPU.
+  // False where a keyword says more than the element type, the CPU and a generator.
   bool read(PyObject* kwnames) {
     if (observed()) return false;
     bool here = on_cpu;
@@ -33,6 +36,8 @@ struct Making {
         if (!read_dtype(value)) return false;
       } else if (is("device") && value != Py_None) {
         if (!(here = names_cpu(value))) return false;
+      } else if (draws && is("generator")) {
+        if (value != Py_None) generator = value;
       } else if (is("requires_grad")) {
         if (!PyBool_Check(value)) return false;
         wants_grad = value == Py_True;
@@ -104,10 +109,10 @@ struct Making {
   }
 };
 
-template <Ref (*make)(Making&)>
+template <Ref (*make)(Making&), bool draws>
 PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   try {
-    Making call{args, n};
+    Making call{args, n, draws};
     Ref made = call.read(kwnames) ? make(call) : Ref();
     if (!made || (call.wants_grad && !(is_floating(as_tensor(made)->dtype) || is_complex(as_tensor(made)->dtype)))) return no_kernel();
     if (call.wants_grad && set_requires_grad(made.get(), Py_True, nullptr) < 0) return nullptr;
@@ -117,10 +122,10 @@ PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
   }
 }
 
-template <Ref (*make)(Making&)>
+template <Ref (*make)(Making&), bool draws = false>
 PyMethodDef factory(const char* row) {  // "name(*args: Any, **how: Any) -> Tensor"
   static const std::string name(row, std::strchr(row, '('));
-  return {name.c_str(), method_of<made_by<make>>(), METH_FASTCALL | METH_KEYWORDS, row};
+  return {name.c_str(), method_of<made_by<make, draws>>(), METH_FASTCALL | METH_KEYWORDS, row};
 }
 
 }  // namespace rushlight

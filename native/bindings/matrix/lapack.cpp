@@ -834,12 +834,15 @@ Ref ormqr(const TensorInfo& a, const TensorInfo& tau, const TensorInfo& c, bool 
   bool fine;
   {
     const Unlocked unlocked(release(one.lead, work), one.a.owner, other.a.owner, factors, out);
-    fine = in_groups(one.lead.count, 1, work, [&](ptrdiff_t i, ptrdiff_t) {
-      const Workspace room(static_cast<double>(length) * k * item);
+    const ptrdiff_t step = m * n * item, held = length * k * item, group = std::clamp<ptrdiff_t>((1 << 15) / held, 1, 64);
+    fine = in_groups(one.lead.count, group, work, [&](ptrdiff_t i, ptrdiff_t count) {
+      const Workspace room(static_cast<double>(count) * static_cast<double>(held));
       if (!room.p) return false;
-      load(one.a, one.a.at(one.lead, i), room.p);
-      load(other.a, other.a.at(one.lead, i), to + i * m * n * item);
-      return lapack::reflect(a.dtype, 1, m, n, k, room.p, from + i * k * item, left, transpose, to + i * m * n * item);
+      for (ptrdiff_t j = 0; j < count; j++) {
+        load(one.a, one.a.at(one.lead, i + j), room.p + j * held);
+        load(other.a, other.a.at(one.lead, i + j), to + (i + j) * step);
+      }
+      return lapack::reflect(a.dtype, count, m, n, k, room.p, from + i * k * item, left, transpose, to + i * step);
     });
   }
   return fine ? std::move(out) : Ref();

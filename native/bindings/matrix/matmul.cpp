@@ -155,8 +155,19 @@ struct Pairs {
 // Arguments that do not fit together get NotImplemented, here and below: the definition in ops/matrix/products.py says what is
 // wrong, in words that depend on the case.
 Ref dot_of_pairs(const TensorInfo& a, const TensorInfo& b, bool conjugated);
+// Whether no elements of a vector, or of matrices, are adjacent.
+bool is_loose(const TensorInfo& a) {
+  const Py_ssize_t item = item_size(a.dtype);
+  return !a.contiguous() && a.size() > 64 && a.strides[a.ndim - 1] != item && (a.ndim == 1 || a.strides[a.ndim - 2] != item);
+}
 
 Ref matmul(const TensorInfo& a, const TensorInfo& b) {
+  // Each element of a product with a vector is read once, and best by registers.
+  if (!is_accelerated(a, b) && a.ndim && b.ndim && (a.ndim == 1 || b.ndim == 1) && (is_loose(a) || is_loose(b))) {
+    const Ref x = is_loose(a) ? contiguous(a.tensor) : Ref::borrow(as_object(a.tensor));
+    const Ref y = is_loose(b) ? contiguous(b.tensor) : Ref::borrow(as_object(b.tensor));
+    return matmul(info_of(x), info_of(y));
+  }
   if (!multiplies(a) || a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return {};
   if (is_pair(a.dtype) && a.ndim == 1 && b.ndim == 1) return dot_of_pairs(a, b, false);
   Pairs pairs(make_stack(a), make_stack(b, false), factor_type(a.dtype));
@@ -415,10 +426,25 @@ void row_times_row(const char* numbers, Py_ssize_t p, const char* from, Py_ssize
     }
 }
 
-// Every element of a times all of b, of one type. Row by row of the result: the products of a row of a and one of b.
+// With the dimensions from the last to the first.
+Ref mirrored(const TensorInfo& a) {
+  Layout l;
+  for (int d = a.ndim - 1; d >= 0; d--) l.add(a.shape[d], a.strides[d]);
+  return owned(new_view(a.tensor, l));
+}
+
+// Every element of a times all of b, of one type. Row by row of the result: the products of a row of a and one of b. Of matrices
+// that lie by columns it lies so, too.
 Ref kron(const TensorInfo& a, const TensorInfo& b) {
   if (a.dtype != b.dtype || !has_products(a.dtype) || is_half(a.dtype) || a.ndim == 0 || a.ndim != b.ndim) return {};
   const int ndim = a.ndim, last = ndim - 1;
+  if (!a.tensor->is_contiguous() && !b.tensor->is_contiguous() && !is_accelerated(a, b)) {
+    const Ref x = mirrored(a), y = mirrored(b);
+    if (as_tensor(x)->is_contiguous() && as_tensor(y)->is_contiguous()) {
+      const Ref made = kron(info_of(x), info_of(y));
+      return made ? mirrored(info_of(made)) : Ref();
+    }
+  }
   Py_ssize_t shape[kMaxDims];
   for (int d = 0; d < ndim; d++)
     if (__builtin_mul_overflow(a.shape[d], b.shape[d], &shape[d])) return {};

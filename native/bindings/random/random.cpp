@@ -286,20 +286,32 @@ Ref beta_gradients(const TensorInfo& a, const TensorInfo& b, const TensorInfo& x
   return each_place(make, a, b, x, digammas);
 }
 
-// ---- calls as programs write them, by the default generator: new tensors, and fills of tensors without history
-Generator* usual = nullptr;  // the one behind it, which lives as long as the process
+// ---- calls as programs write them: new tensors, and fills of tensors without history
+PyObject* usual = nullptr;  // the generator that draws where a call names none; lives as long as the process
 
-Nothing random_default(Source g) {
-  usual = g.generator;
+Nothing random_default(Any generator) {
+  usual = Py_NewRef(generator);
   return none();
+}
+
+// What a call draws from; nullptr where that is not the core's.
+Generator* source(Making& call) {
+  static PyObject* const name = PyUnicode_InternFromString("_state");
+  PyObject* from = call.generator ? call.generator : usual;
+  if (!from || tls.transform || Py_TYPE(from) != Py_TYPE(usual)) return nullptr;
+  call.state = Ref(PyObject_GetAttr(from, name));
+  if (!call.state) throw Raised();
+  return PyCapsule_IsValid(call.state.get(), kCapsule) ? static_cast<Generator*>(PyCapsule_GetPointer(call.state.get(), kCapsule))
+                                                       : nullptr;
 }
 
 template <class Draw>
 Ref drawn(Making& call, Py_ssize_t first, bool listed, const Draw& draw) {
   Layout l;
-  if (!usual || tls.transform || !call.read_sizes(first, listed, l)) return {};
+  Generator* g = source(call);
+  if (!g || !call.read_sizes(first, listed, l)) return {};
   Ref made = new_ref(call.dtype, l.ndim, l.shape, DeviceType::Cpu);
-  draw(data_of(made), as_tensor(made)->numel());
+  draw(*g, data_of(made), as_tensor(made)->numel());
   return made;
 }
 
@@ -307,9 +319,9 @@ template <bool kNormal>
 Ref real_numbers(Making& call) {
   if (call.dtype == DType::Count) call.dtype = registry.default_dtype;
   if (call.dtype != DType::F32 && call.dtype != DType::F64) return {};
-  return drawn(call, 0, false, [&call](void* p, Py_ssize_t n) {
-    if (kNormal) fill_normal(*usual, call.dtype, p, n, 0, 1, true);
-    else fill_uniform(*usual, call.dtype, p, n, 0, 1);
+  return drawn(call, 0, false, [&call](Generator& g, void* p, Py_ssize_t n) {
+    if (kNormal) fill_normal(g, call.dtype, p, n, 0, 1, true);
+    else fill_uniform(g, call.dtype, p, n, 0, 1);
   });
 }
 
@@ -318,20 +330,20 @@ Ref integers(Making& call) {
   if (call.dtype == DType::Count) call.dtype = DType::I64;
   if (call.dtype != DType::I64 || call.n < 2 || call.n > 3) return {};
   if (!Making::whole(call.args[call.n - 2], high) || (call.n == 3 && !Making::whole(call.args[0], low)) || low >= high) return {};
-  return drawn(call, call.n - 1, true, [low, high](void* p, Py_ssize_t n) {
-    fill_integers(*usual, DType::I64, p, n, static_cast<uint64_t>(high) - static_cast<uint64_t>(low), low);
+  return drawn(call, call.n - 1, true, [low, high](Generator& g, void* p, Py_ssize_t n) {
+    fill_integers(g, DType::I64, p, n, static_cast<uint64_t>(high) - static_cast<uint64_t>(low), low);
   });
 }
 
 Ref permutation(Making& call) {
   if (call.dtype == DType::Count) call.dtype = DType::I64;
   if (call.n != 1 || call.dtype != DType::I64 || !PyLong_CheckExact(*call.args)) return {};
-  return drawn(call, 0, false, [](void* p, Py_ssize_t n) { fill_permutation(*usual, static_cast<int64_t*>(p), n); });
+  return drawn(call, 0, false, [](Generator& g, void* p, Py_ssize_t n) { fill_permutation(g, static_cast<int64_t*>(p), n); });
 }
 
 // The tensor of a call if it is a plain one of float32 or float64 whose history is not written.
 const Tensor* plain(Making& call) {
-  const Tensor* t = usual && !tls.transform ? call.model() : nullptr;
+  const Tensor* t = call.model();
   if (!t || t->flags & kNotPlain || (t->dtype != DType::F32 && t->dtype != DType::F64) || !t->is_contiguous() || !t->is_aligned())
     return nullptr;
   return grad_enabled() && requires_grad(t) ? nullptr : t;
@@ -339,12 +351,13 @@ const Tensor* plain(Making& call) {
 
 Ref bernoulli_of(Making& call) {
   const Tensor* p = call.n == 1 ? plain(call) : nullptr;
-  if (!p || call.dtype != p->dtype) return {};
+  Generator* g = p && call.dtype == p->dtype ? source(call) : nullptr;
+  if (!g) return {};
   Ref made = new_ref(p->dtype, p->ndim(), p->sizes(), DeviceType::Cpu);
   const auto draw = [&]<class T>(const T* v) {
     for (Py_ssize_t i = 0; i < p->numel(); i++)
       if (!(v[i] >= 0 && v[i] <= 1)) return false;
-    return fill_bernoulli_each(*usual, p->dtype, data_of(made), p->numel(), p->dtype, v);
+    return fill_bernoulli_each(*g, p->dtype, data_of(made), p->numel(), p->dtype, v);
   };
   return by_type(p->dtype, draw, p->data()) ? std::move(made) : Ref();
 }
@@ -352,10 +365,11 @@ Ref bernoulli_of(Making& call) {
 // 1 with a probability, else 0, in the shape of a tensor and in its type or another.
 Ref bernoulli_like(Making& call) {
   double p;
-  const Tensor* t = usual && call.n == 2 ? call.model() : nullptr;
-  if (!t || !t->is_contiguous() || !Making::real(call.args[1], p) || !(p >= 0 && p <= 1)) return {};
+  const Tensor* t = call.n == 2 ? call.model() : nullptr;
+  Generator* g = t ? source(call) : nullptr;
+  if (!g || !t->is_contiguous() || !Making::real(call.args[1], p) || !(p >= 0 && p <= 1)) return {};
   Ref made = new_ref(call.dtype, t->ndim(), t->sizes(), DeviceType::Cpu);
-  return fill_bernoulli(*usual, call.dtype, data_of(made), t->numel(), p) ? std::move(made) : Ref();
+  return fill_bernoulli(*g, call.dtype, data_of(made), t->numel(), p) ? std::move(made) : Ref();
 }
 
 // A fill by up to two numbers, which are the halves of those given here where a call names none; `fits` says whether they are in order.
@@ -366,11 +380,12 @@ Ref fill_in_place(Making& call) {
   for (Py_ssize_t i = 1; i < call.n; i++)
     if (!Making::real(call.args[i], numbers[i - 1])) return {};
   Tensor* self = const_cast<Tensor*>(plain(call));
-  if (!self || call.dtype != self->dtype || !fits(numbers[0], numbers[1]) || !self->is_writeable()) return {};
+  Generator* g = self ? source(call) : nullptr;
+  if (!g || call.dtype != self->dtype || !fits(numbers[0], numbers[1]) || !self->is_writeable()) return {};
   if (check_in_place(self, false) < 0) raised();
   if constexpr (std::is_invocable_v<decltype(fill), Generator&, DType, void*, ptrdiff_t, double, double>)
-    fill(*usual, self->dtype, self->data(), self->numel(), numbers[0], numbers[1]);
-  else fill(*usual, self->dtype, self->data(), self->numel(), numbers[0]);
+    fill(*g, self->dtype, self->data(), self->numel(), numbers[0], numbers[1]);
+  else fill(*g, self->dtype, self->data(), self->numel(), numbers[0]);
   if (bump_version(self) < 0) raised();
   return Ref::borrow(as_object(self));
 }
@@ -388,19 +403,19 @@ bool chance(double p, double) { return p >= 0 && p <= 1; }
 bool chance_inside(double p, double) { return p > 0 && p < 1; }
 
 const KernelRows rows{
-    factory<real_numbers<false>>("rand(*args: Any, **how: Any) -> Tensor"),
-    factory<real_numbers<true>>("randn(*args: Any, **how: Any) -> Tensor"),
-    factory<integers>("randint(*args: Any, **how: Any) -> Tensor"),
-    factory<permutation>("permutation(*args: Any, **how: Any) -> Tensor"),
-    factory<bernoulli_of>("bernoulli(*args: Any, **how: Any) -> Tensor"),
-    factory<bernoulli_like>("bernoulli_like(*args: Any, **how: Any) -> Tensor"),
-    factory<fill_in_place<fill_uniform, range, 2, 0, 2>>("fill_uniform(*args: Any, **how: Any) -> Tensor"),
-    factory<fill_in_place<normals, deviates, 2, 0, 2>>("fill_normal(*args: Any, **how: Any) -> Tensor"),
-    factory<fill_in_place<fill_cauchy, spreads, 2, 0, 2>>("fill_cauchy(*args: Any, **how: Any) -> Tensor"),
-    factory<fill_in_place<fill_log_normal, spreads, 2, 2, 4>>("fill_log_normal(*args: Any, **how: Any) -> Tensor"),
-    factory<fill_in_place<fill_exponential, above_zero, 1, 2, 0>>("fill_exponential(*args: Any, **how: Any) -> Tensor"),
-    factory<fill_in_place<fill_geometric, chance_inside, 1, 0, 0>>("fill_geometric(*args: Any, **how: Any) -> Tensor"),
-    factory<fill_in_place<fill_bernoulli, chance, 1, 1, 0>>("fill_bernoulli(*args: Any, **how: Any) -> Tensor"),
+    factory<real_numbers<false>, true>("rand(*args: Any, **how: Any) -> Tensor"),
+    factory<real_numbers<true>, true>("randn(*args: Any, **how: Any) -> Tensor"),
+    factory<integers, true>("randint(*args: Any, **how: Any) -> Tensor"),
+    factory<permutation, true>("permutation(*args: Any, **how: Any) -> Tensor"),
+    factory<bernoulli_of, true>("bernoulli(*args: Any, **how: Any) -> Tensor"),
+    factory<bernoulli_like, true>("bernoulli_like(*args: Any, **how: Any) -> Tensor"),
+    factory<fill_in_place<fill_uniform, range, 2, 0, 2>, true>("fill_uniform(*args: Any, **how: Any) -> Tensor"),
+    factory<fill_in_place<normals, deviates, 2, 0, 2>, true>("fill_normal(*args: Any, **how: Any) -> Tensor"),
+    factory<fill_in_place<fill_cauchy, spreads, 2, 0, 2>, true>("fill_cauchy(*args: Any, **how: Any) -> Tensor"),
+    factory<fill_in_place<fill_log_normal, spreads, 2, 2, 4>, true>("fill_log_normal(*args: Any, **how: Any) -> Tensor"),
+    factory<fill_in_place<fill_exponential, above_zero, 1, 2, 0>, true>("fill_exponential(*args: Any, **how: Any) -> Tensor"),
+    factory<fill_in_place<fill_geometric, chance_inside, 1, 0, 0>, true>("fill_geometric(*args: Any, **how: Any) -> Tensor"),
+    factory<fill_in_place<fill_bernoulli, chance, 1, 1, 0>, true>("fill_bernoulli(*args: Any, **how: Any) -> Tensor"),
     kernel<random_default, "random_default(generator): what calls without a generator draw from">(),
     kernel<random_new, "random_new(seed=None): a generator">(),
     kernel<random_seed, "random_seed(generator, seed)">(),

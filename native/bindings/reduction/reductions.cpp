@@ -288,7 +288,8 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
     reduce_halves(op, a.dtype, a.data, a.size() / length, length, out, partial.p);
     return result;
   }
-  if (a.contiguous() && ndim == 0 && a.size() > 0 && a.size() < 2 * kChunk) {  // one short row: nothing to plan
+  const auto adjacent = [&a] { return a.contiguous() || (a.tensor->is_aligned() && is_dense(a.tensor)); };
+  if (ndim == 0 && a.size() > 0 && a.size() < 2 * kChunk && adjacent()) {  // one short row: nothing to plan
     const Py_ssize_t n = a.size();
     Unlocked unlocked(n * item_size(a.dtype) > kReleaseGilBytes, a, result);
     kernel.rows(a.data, 1, 0, n, out);
@@ -431,6 +432,7 @@ Ref vector_norm(const TensorInfo& a, double ord, Dims dims, bool keepdim, OnlyNo
   if (is_accelerated(a) || is_meta(a) || !a.is_float_or_half() || !a.size() || ord == 0 || std::isnan(ord)) return {};
   if (!dims.mask) dims.mask = all_dims(a.ndim);
   const DType type = computed_in(a.dtype);
+  if (ord == 2 && type == a.dtype) return norm2(a, dims, keepdim, none);
   const Ref in = contiguous_as(a.tensor, type);
   if (ord == 2) return as_given(norm2(info_of(in), dims, keepdim, none), a);
   const bool extreme = std::isinf(ord), power = !extreme && ord != 1;

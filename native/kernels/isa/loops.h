@@ -160,7 +160,7 @@ void polynomial_block(const void* a_, const void* b_, const void*, void* out_, p
     const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
     alignas(64) double x[kStretch], degree[kStretch], p[kStretch], q[kStretch], found[kStretch];
     for (ptrdiff_t j = count; j < kStretch; ++j) x[j] = degree[j] = 0;
-    int64_t others = 0, more = 0;
+    int64_t others = 0;
     for (ptrdiff_t j = 0; j < count; ++j) x[j] = shifted ? a[j] + a[j] - 1 : a[j];
     for (ptrdiff_t j = 0; j < count; ++j) {
       const double given = b[j];
@@ -172,17 +172,22 @@ void polynomial_block(const void* a_, const void* b_, const void*, void* out_, p
       p[j] = 1;
       q[j] = math::first_degree(family, x[j]);
       found[j] = degree[j] > 0 ? q[j] : 1.0;
-      more |= degree[j] > 1 ? 1 : 0;
     }
-    for (double k = 1; more != 0; ++k) {
-      more = 0;
+    int64_t bits[kStretch], highest = 0;  // degrees are not negative: ordered as their bits are
+    memcpy(bits, degree, sizeof bits);
+    for (ptrdiff_t j = 0; j < kStretch; ++j) highest = bits[j] > highest ? bits[j] : highest;
+    double most_steps;
+    memcpy(&most_steps, &highest, sizeof most_steps);
+    const auto step = [&](const double* last, double* before, double k) {  // before becomes next
+      RUSHLIGHT_INDEPENDENT
       for (ptrdiff_t j = 0; j < kStretch; ++j) {
-        const double next = math::next_degree(family, x[j], q[j], p[j], k);
-        p[j] = q[j];
-        q[j] = next;
-        found[j] = k < degree[j] ? next : found[j];
-        more |= k + 1 < degree[j] ? 1 : 0;
+        before[j] = math::next_degree(family, x[j], last[j], before[j], k);
+        found[j] = k < degree[j] ? before[j] : found[j];
       }
+    };
+    for (double k = 1; k < most_steps; k += 2) {
+      step(q, p, k);
+      step(p, q, k + 1);
     }
     for (ptrdiff_t j = 0; others != 0 && j < count; ++j) {
       if (!(b[j] >= 0 && b[j] < most + 1)) run_series(number, a + j, b + j, found + j, 1);

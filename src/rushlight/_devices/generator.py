@@ -177,7 +177,7 @@ def _device_of(given: object) -> device:
 
 
 default_generator = Generator()
-_kernels.random_default(default_generator._state)
+_kernels.random_default(default_generator)
 _there: dict[int, Generator] = {}
 
 

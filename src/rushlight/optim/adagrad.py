@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rushlight._root import Tensor
 
 from ._rules import (
@@ -65,8 +67,9 @@ class Adagrad(RuleOptimizer):
         if any(group["weight_decay"] != 0 for group in self.param_groups):
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
-        rate = lr / (1 + (state["step"].item() - 1) * group["lr_decay"])
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
+        decay = group["lr_decay"]
+        rate = lr if decay == 0 else lr / (1 + (state["step"].item() - 1) * decay)
         if type(grad) is not Tensor and grad.is_sparse:
             grad = grad.coalesce()
             state["sum"].add_(grad.pow(2))
@@ -74,5 +77,5 @@ class Adagrad(RuleOptimizer):
             p.add_(same_places(grad, grad._values() / spread), alpha=-rate)
             return
         total = real(state["sum"])
-        total.addcmul_(grad, grad, value=1)
+        total.addcmul_(grad, grad)
         move(p, rate, grad, root(total, group["eps"], group["differentiable"]))

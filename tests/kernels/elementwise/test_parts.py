@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import rushlight as torch
@@ -63,3 +64,22 @@ def test_fill_with_an_element_of_its_own_and_of_one_seen_often():
         torch.ones(2).fill_(1e300)
     with pytest.raises(RuntimeError, match="0-dimension value tensor"):
         torch.ones(2).fill_(torch.ones(1))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_numbers_in_the_place_of_what_is_not_finite(kind):
+    x = np.array([1.5, -0.0, np.nan, np.inf, -np.inf, 3.0] * 7, kind)
+    for nan, above, below in (
+        (0.0, None, None),
+        (2.0, 7.0, -7.0),
+        (2.0, 7.0, -8.0),
+        (np.inf, 7.0, -7.0),
+        (1.0, np.nan, -7.0),
+    ):
+        largest = np.finfo(kind).max
+        want = x.copy()
+        want[x == np.inf] = largest if above is None else above
+        want[x == -np.inf] = -largest if below is None else below
+        want[np.isnan(x)] = nan
+        found = torch.nan_to_num(torch.from_numpy(x), nan, above, below).numpy()
+        assert found.tobytes() == want.tobytes()

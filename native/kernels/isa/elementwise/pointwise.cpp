@@ -745,7 +745,7 @@ BlockFn block(int op, DType compute) { return block_ops(compute)[op].fn; }
 
 #define RUSHLIGHT_TEXT_OF(x) #x
 #define RUSHLIGHT_TEXT(x) RUSHLIGHT_TEXT_OF(x)
-constexpr Kernels kTable = {RUSHLIGHT_TEXT(RUSHLIGHT_ISA), block, nullptr, convert_adjacent, run_view, turn};
+constexpr Kernels kTable = {RUSHLIGHT_TEXT(RUSHLIGHT_ISA), block, nullptr, convert_adjacent, run_view, pick};
 
 }  // namespace
 

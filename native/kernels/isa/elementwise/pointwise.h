@@ -29,6 +29,6 @@ using StoreFn = void (*)(const void* in, char* out, ptrdiff_t stride, ptrdiff_t 
 LoadFn load_function(DType from, DType compute);  // convert.cpp
 StoreFn store_function(DType compute, DType to);
 bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t n);
-void turn(ptrdiff_t item, const char* in, char* out, ptrdiff_t n);
+void pick(ptrdiff_t item, ptrdiff_t step, const char* in, char* out, ptrdiff_t n);
 
 }  // namespace rushlight::RUSHLIGHT_ISA

@@ -130,39 +130,37 @@ RUSHLIGHT_INLINE Vec<T> strided(const T* p, ptrdiff_t stride, ptrdiff_t count = 
   }
 }
 
-// Folds a row into the best of `count` windows. `at`: the place of row[0]. No `where`: places are not wanted.
+// Rows of the input under a row of windows: how many, and how far it is from one to the next.
+struct Beneath {
+  ptrdiff_t planes, plane, rows, row;
+  ptrdiff_t last() const { return (planes - 1) * plane + (rows - 1) * row; }
+};
+
+// Folds rows into the best of `count` windows. `at`: the place of first[0]. No `where`: places are not wanted.
 template <int kStride, class T>
-RUSHLIGHT_INLINE void fold_row(const T* row, ptrdiff_t at, ptrdiff_t count, const PoolAxis& a, T* best,
-                               typename Places<T>::Index* where) {
+RUSHLIGHT_INLINE void fold_rows(const T* first, ptrdiff_t at, const Beneath& u, ptrdiff_t count, const PoolAxis& a, T* best,
+                                typename Places<T>::Index* where) {
   using V = Vec<T>;
   using Raw = typename Places<T>::Raw;
   using Index = typename Places<T>::Index;
-  for (ptrdiff_t r = 0; !where && r * V::N < count; r++) {
-    const T* const first = row + r * V::N * a.stride;
-    V b = V::load(best + r * V::N);
-    for (ptrdiff_t k = 0; k < a.kernel; k++) {
-      const V x = strided<kStride>(first + k * a.dilation, a.stride, count - r * V::N);
-      b.v = (x.v > b.v) | (x.v != x.v) ? x.v : b.v;
-    }
-    b.store(best + r * V::N);
-  }
-  if (!where) return;
   Raw steps;
   for (int i = 0; i < V::N; i++) steps[i] = static_cast<Index>(i * a.stride + at);
   for (ptrdiff_t r = 0; r * V::N < count; r++) {
-    const ptrdiff_t first = r * V::N * a.stride;
+    const ptrdiff_t begin = r * V::N * a.stride;
     V b = V::load(best + r * V::N);
-    Raw places;
-    std::memcpy(&places, where + r * V::N, kVecBytes);
-    for (ptrdiff_t k = 0; k < a.kernel; k++) {
-      const V x = strided<kStride>(row + first + k * a.dilation, a.stride, count - r * V::N);
-      const Raw here = steps + static_cast<Index>(first + k * a.dilation);
-      const auto wins = (x.v > b.v) | (x.v != x.v);
-      b.v = wins ? x.v : b.v;
-      places = wins ? here : places;
-    }
+    Raw places = steps;
+    if (where) std::memcpy(&places, where + r * V::N, kVecBytes);
+    for (ptrdiff_t p = 0; p < u.planes; p++)
+      for (ptrdiff_t q = 0; q < u.rows; q++)
+        for (ptrdiff_t k = 0; k < a.kernel; k++) {
+          const ptrdiff_t from = begin + p * u.plane + q * u.row + k * a.dilation;
+          const V x = strided<kStride>(first + from, a.stride, count - r * V::N);
+          const auto wins = (x.v > b.v) | (x.v != x.v);
+          b.v = wins ? x.v : b.v;
+          if (where) places = wins ? steps + static_cast<Index>(from) : places;
+        }
     b.store(best + r * V::N);
-    std::memcpy(where + r * V::N, &places, kVecBytes);
+    if (where) std::memcpy(where + r * V::N, &places, kVecBytes);
   }
 }
 
@@ -191,11 +189,21 @@ RUSHLIGHT_SHARED void max_pool_columns(const T* x, ptrdiff_t volumes, const Pool
         const Index origin = static_cast<Index>((d.from * w.h.in + h.from) * w.w.in);
         for (ptrdiff_t i = 0; i < registers * N; i++) best[i] = -T(__builtin_inff());
         for (ptrdiff_t i = 0; indices && i < registers * N; i++) where[i] = origin + starts[i];
-        for (ptrdiff_t id = d.from; id < d.to; id += w.d.dilation)
-          for (ptrdiff_t ih = h.from; ih < h.to; ih += w.h.dilation) {
-            const ptrdiff_t at = (id * w.h.in + ih) * w.w.in + left;
-            const T* row = x + at;
-            if (!inside || end - row < span) {
+        const auto fold = [&](const T* row, ptrdiff_t at, const Beneath& rows) {
+          Index* const places = indices ? where : nullptr;
+          if (w.w.stride == 1) fold_rows<1>(row, at, rows, count, w.w, best, places);
+          else if (w.w.stride == 2) fold_rows<2>(row, at, rows, count, w.w, best, places);
+          else fold_rows<0>(row, at, rows, count, w.w, best, places);
+        };
+        const Beneath all = {(d.to - d.from + w.d.dilation - 1) / w.d.dilation, w.d.dilation * w.h.in * w.w.in,
+                             (h.to - h.from + w.h.dilation - 1) / w.h.dilation, w.h.dilation * w.w.in};
+        const ptrdiff_t begin = origin + left;
+        const bool some = all.planes > 0 && all.rows > 0;
+        if (inside && some && end - (x + begin + all.last()) >= span) fold(x + begin, begin, all);
+        else
+          for (ptrdiff_t p = 0; p < all.planes; p++)
+            for (ptrdiff_t q = 0; q < all.rows; q++) {
+              const ptrdiff_t at = begin + p * all.plane + q * all.row;
               const T* const from = x + at + low;
               if (end - from >= high - low + N) {
                 for (ptrdiff_t i = 0; i < high - low; i += N) V::load(from + i).store(stage + low + i);
@@ -203,13 +211,8 @@ RUSHLIGHT_SHARED void max_pool_columns(const T* x, ptrdiff_t volumes, const Pool
               } else {
                 std::memcpy(stage + low, from, static_cast<size_t>(high - low) * sizeof(T));
               }
-              row = stage;
+              fold(stage, at, {1, 0, 1, 0});
             }
-            Index* const places = indices ? where : nullptr;
-            if (w.w.stride == 1) fold_row<1>(row, at, count, w.w, best, places);
-            else if (w.w.stride == 2) fold_row<2>(row, at, count, w.w, best, places);
-            else fold_row<0>(row, at, count, w.w, best, places);
-          }
         const ptrdiff_t to = (od * w.h.out + oh) * w.w.out + first;
         const ptrdiff_t written = overwrites && out_end - (out + to) >= registers * N ? registers * N : count;
         for (ptrdiff_t i = 0; written > count && i < written; i += N) V::load(best + i).store(out + to + i);
@@ -263,9 +266,9 @@ void max_cuts_of(const T* x, ptrdiff_t volumes, const CutVolume& c, T* out, int6
             for (ptrdiff_t ih = c.h.from[oh]; ih < c.h.to[oh]; ih++) {
               const ptrdiff_t row = (id * c.h.in + ih) * c.w.in;
               for (ptrdiff_t iw = c.w.from[ow]; iw < c.w.to[ow]; iw++)
-                if (better(x[row + iw], best)) {
-                  best = x[row + iw];
-                  where = row + iw;
+                if (!(x[row + iw] <= best)) [[unlikely]] {  // one comparison for all but a few, or where the best is NaN
+                  where = better(x[row + iw], best) ? row + iw : where;
+                  best = x[where];
                 }
             }
           *out++ = best;

@@ -157,6 +157,13 @@ inline ptrdiff_t by_registers([[maybe_unused]] const From* from, [[maybe_unused]
   return i;
 }
 
+// Elements kStep elements apart.
+template <class T, ptrdiff_t kStep>
+void picked(const char* __restrict in, char* __restrict out, ptrdiff_t n) {
+  constexpr ptrdiff_t kItem = sizeof(T);
+  for (ptrdiff_t i = 0; i < n; ++i) __builtin_memcpy(out + i * kItem, in + i * kStep * kItem, sizeof(T));
+}
+
 template <class From, class To>
 void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
   To* out = static_cast<To*>(out_);
@@ -168,6 +175,12 @@ void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
   } else if (stride == 0) {
     const To value = converted<To>(*reinterpret_cast<const From*>(in));
     for (ptrdiff_t i = 0; i < n; ++i) out[i] = value;
+  } else if (std::is_same_v<From, To> && sizeof(From) <= 8 && stride == 2 * static_cast<ptrdiff_t>(sizeof(From))) {
+    pick(sizeof(From), 2, in, static_cast<char*>(out_), n);
+  } else if (std::is_same_v<From, Bool> && stride == 2) {
+    const From* from = reinterpret_cast<const From*>(in);
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t i = 0; i < n; ++i) out[i] = converted<To>(from[2 * i]);
   } else {
     for (ptrdiff_t i = 0; i < n; ++i) {
       out[i] = converted<To>(*reinterpret_cast<const From*>(in + i * stride));
@@ -261,19 +274,16 @@ bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t
   return true;
 }
 
-template <class T>
-static void turn_of(const char* __restrict in, char* __restrict out, ptrdiff_t n) {
-  constexpr ptrdiff_t kItem = sizeof(T);
-  for (ptrdiff_t i = 0; i < n; ++i) __builtin_memcpy(out + i * kItem, in + (n - 1 - i) * kItem, sizeof(T));
-}
-
-void turn(ptrdiff_t item, const char* in, char* out, ptrdiff_t n) {
-  switch (item) {
-    case 1: return turn_of<uint8_t>(in, out, n);
-    case 2: return turn_of<uint16_t>(in, out, n);
-    case 4: return turn_of<uint32_t>(in, out, n);
-    default: return turn_of<uint64_t>(in, out, n);
-  }
+void pick(ptrdiff_t item, ptrdiff_t step, const char* in, char* out, ptrdiff_t n) {
+  const auto by_item = [=]<ptrdiff_t kStep>() {
+    switch (item) {
+      case 1: return picked<uint8_t, kStep>(in, out, n);
+      case 2: return picked<uint16_t, kStep>(in, out, n);
+      case 4: return picked<uint32_t, kStep>(in, out, n);
+      default: return picked<uint64_t, kStep>(in, out, n);
+    }
+  };
+  step == 2 ? by_item.template operator()<2>() : by_item.template operator()<-1>();
 }
 
 }  // namespace rushlight::RUSHLIGHT_ISA

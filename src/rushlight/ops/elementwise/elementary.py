@@ -551,6 +551,20 @@ _finite_only = pointwise(
 )
 _finite_only_in_place = _core.make_in_place(_finite_only, "nan_to_num_")
 _finite_only_in_place.entry = _finite_only.entry
+_within = pointwise(
+    "_nan_to_within(input: Tensor, nan: Number, limit: Number)",
+    kernel="finite",
+    reference=lambda a, nan, limit: np.nan_to_num(a, nan=nan, posinf=limit, neginf=-limit),
+    partials={"input": lambda input: isfinite(input)},
+    node="NanToNumBackward0",
+    method=False,
+    in_place=False,
+    out=False,
+    samples=lambda make: [(make(2, 3), 0.0, 1.0)],
+    keeps="strides: input",
+    kernel_name="nan_to_num",
+    doc="`nan_to_num` with one number in the place of both infinities.",
+)
 
 
 def _replacements(
@@ -572,7 +586,7 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38} | dict.fromke
 )
 
 
-@composite(samples=one, elementwise=True)
+@composite(samples=one, elementwise=True, remembers=True)
 def nan_to_num(
     input: Tensor,
     nan: float | None = None,
@@ -584,8 +598,12 @@ def nan_to_num(
     """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
     if out is None and not (input.dtype.is_floating_point or input.dtype.is_complex):
         return input.clone()
-    more = {} if out is None else {"out": out}
-    return _finite_only(input, *_replacements(input, nan, posinf, neginf), **more)
+    given = _replacements(input, nan, posinf, neginf)
+    if out is not None:
+        return _finite_only(input, *given, out=out)
+    if given[1] == -given[2] and input.dtype.is_floating_point:
+        return _core.remember(_within, input, *given[:2])
+    return _core.remember(_finite_only, input, *given)
 
 
 def nan_to_num_(

@@ -113,6 +113,7 @@ put: Op = linear(
         "source": lambda g, index, source_shape: take(g, index).reshape(source_shape),
     },
     in_place=True,
+    keeps="strides: input",
     samples=lambda make: [
         (make(3, 4), distinct_index(make, 1, 12).reshape(12)[:3], make(3)),
         (make(3, 4), make(2, 3, low=0, high=12, kind="int"), make(2, 3), True),

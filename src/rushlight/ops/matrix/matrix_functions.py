@@ -15,6 +15,7 @@ from ..._levels.running import answered
 from ...return_types import named
 from ..elementwise.selection import maximum, where
 from ..layout.joining import cat
+from ..making.creation import zeros_like
 from ..table.arrays import Array, anywhere, listed, unwarned
 from ..table.kinds import composite, constant, general
 from ..table.reference import alias
@@ -288,15 +289,26 @@ def _det(a: Array) -> Any:
 
 def _adjugate_conj(A: Tensor, out: Tensor) -> Tensor:
     """conj(det(A) inv(A)).mT: the gradient of the determinant, of singular matrices too."""
-    if anywhere(out == 0):
-        return _by_singular_part(A)
+    if anywhere(bad := out == 0):
+        return _by_parts(A, out, bad)
     inverse = inv(A)
     if A.numel():
         # Nearly singular ones have a gradient still, but determinant and inverse are both rounding.
         size = A.detach().abs().amax((-2, -1)) * inverse.detach().abs().amax((-2, -1))
-        if anywhere(size * _resolution(A) > 1):
-            return _by_singular_part(A)
-    return out.conj().unsqueeze(-1).unsqueeze(-1) * inverse.mH
+        if anywhere(bad := size * _resolution(A) > 1):
+            return _by_parts(A, out, bad)
+    return (out.unsqueeze(-1).unsqueeze(-1) * inverse).mH
+
+
+def _by_parts(A: Tensor, out: Tensor, bad: Tensor) -> Tensor:
+    """The same of a batch, of which some are singular, or nearly so."""
+    if A.ndim == 2 or A._wrapped is not None or not anywhere(~bad):
+        return _by_singular_part(A)
+    each, bad = A.flatten(0, -3), bad.flatten()
+    singular, others = bad.nonzero().squeeze(1), (~bad).nonzero().squeeze(1)
+    made = zeros_like(each).index_copy(0, singular, _by_singular_part(each[singular]))
+    rest = _adjugate_conj(each[others], out.flatten()[others])
+    return made.index_copy(0, others, rest).view(A.shape)
 
 
 def _resolution(A: Tensor) -> float:

@@ -48,10 +48,17 @@ class _Trace:
         return out
 
     def _selection(self, condition: Symbol, *sides: Symbol) -> tuple[str, tuple[Symbol, ...]]:
-        """`where`, which looks by itself where its condition is x > 0."""
-        for kernel, out, args in self.steps:
-            if out is condition and kernel == "gt" and args[1].constant == 0:
-                return "where_above", (args[0], *sides)
+        """`where`, which looks by itself where its condition is x > 0, and which also
+        multiplies where it chooses between x > 0 and x times a number."""
+        made: dict[int, tuple[Any, ...]] = {
+            id(out): (kernel, *args) for kernel, out, args in self.steps
+        }
+        match made.get(id(condition)):
+            case ("gt", x, zero) if zero.constant == 0:
+                match made.get(id(sides[1])):
+                    case ("mul", y, factor) if x is y is sides[0]:
+                        return "scaled_below", (x, factor)
+                return "where_above", (x, *sides)
         return "where", (condition, *sides)
 
     def lift(self, value: Symbol | float) -> Symbol:
