@@ -450,6 +450,12 @@ Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const Tensor
   Scattering s;
   if (!s.read(x, dim, index, src, late) || !x.tensor->is_writeable()) return {};
   if (is_meta(s.x, s.index, s.src)) return none();
+  if (is_half(x.dtype) && (how == Land::Add || how == Land::Mul)) {  // in float, rounded once
+    const Ref wide = contiguous_as(x.tensor, DType::F32), values = contiguous_as(src.tensor, DType::F32);
+    if (!land(info_of(wide), dim, index, info_of(values), how, late)) return {};
+    copy_values(Ref::borrow(as_object(x.tensor)), as_tensor(wide));
+    return none();
+  }
   Ref src_owner;
   if (share_memory(s.x, s.src)) {
     src_owner = owned(contiguous_copy(s.src.tensor));
@@ -743,14 +749,15 @@ struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
   Nothing divided(const TensorInfo& x, const Py_ssize_t* shape, int ndim, Py_ssize_t inner, bool include_self,
                   const F& land) const {
     if (!mean) return none();
-    const Ref counts = new_ref(DType::I64, ndim, shape, DeviceType::Cpu), own = contiguous(x.tensor);
+    const DType type = computed_in(x.dtype);
+    const Ref counts = new_ref(DType::I64, ndim, shape, DeviceType::Cpu), own = contiguous_as(x.tensor, type);
     const Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
     *data_of<int64_t>(one) = 1;
     int64_t* many = data_of<int64_t>(counts);
     const Py_ssize_t n = as_tensor(counts)->numel(), outer = n && inner ? as_tensor(own)->numel() / n / inner : 0;
     std::fill_n(many, n, include_self ? 1 : 0);
     if (!land(info_of(counts), info_of(one))) return {};
-    by_type(x.dtype, [&](auto* to) { divide_by(to, many, outer, n, inner); }, data_of(own));
+    by_type(type, [&](auto* to) { divide_by(to, many, outer, n, inner); }, data_of(own));
     if (as_tensor(own) != x.tensor) copy_values(Ref::borrow(as_object(x.tensor)), as_tensor(own));
     return none();
   }
@@ -762,7 +769,7 @@ using Reduction = ReductionTo<"amax", "amin">;
 Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Reduction reduce,
                        bool include_self) {
   Scattering s;
-  if (!x.is_float() || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) || !s.read(x, dim, index, src))
+  if (!x.is_float_or_half() || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) || !s.read(x, dim, index, src))
     return {};
   if (!include_self && !land(x, dim, s.index, info_of(reduce.neutral(x.dtype)), Land::Set, true)) return {};
   if (!land(x, dim, s.index, src, reduce.how, true)) return {};
@@ -775,7 +782,7 @@ Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, co
 Nothing index_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& source, Reduction reduce,
                      bool include_self) {
   Slices s;
-  if (!x.is_float() || is_meta(x, index, source) || (reduce.how == Land::Add && !reduce.mean)) return {};
+  if (!x.is_float_or_half() || is_meta(x, index, source) || (reduce.how == Land::Add && !reduce.mean)) return {};
   if (x.ndim != source.ndim || !s.read(x, dim, index, source)) return {};
   if (!include_self && !s.fill(info_of(reduce.neutral(x.dtype)))) return {};
   if (!s.land(reduce.how)) return {};

@@ -120,7 +120,9 @@ Ref nll_loss_backward(const TensorInfo& g, const TensorInfo& target, const Tenso
   return rounded(std::move(out), c.own);
 }
 
-bool fits(const TensorInfo& x, const TensorInfo& y) { return x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor); }
+bool fits(const TensorInfo& x, const TensorInfo& y) {
+  return x.is_float_or_half() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor);
+}
 
 // There are kernels for the mean alone.
 using Mean = OneOf<"mean">;
@@ -128,39 +130,48 @@ using Mean = OneOf<"mean">;
 // The mean of (x - y)^2.
 Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
   if (!fits(x, y)) return {};
-  Ref xc = contiguous(x.tensor), yc = contiguous(y.tensor);
-  Ref loss = new_ref(x.dtype, 0, nullptr, device_of(x, y));
-  if (!has_memory(loss)) return loss;
+  const DType type = computed_in(x.dtype);
+  Ref xc = contiguous_as(x.tensor, type), yc = contiguous_as(y.tensor, type);
+  Ref loss = new_ref(type, 0, nullptr, device_of(x, y));
   const Py_ssize_t n = x.size();
   const char* a = data_of(xc);
   const char* b = data_of(yc);
-  double sum;
-  {
-    Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, xc, yc);
-    sum = dense_kernels().squared_difference(x.dtype, a, b, n);
+  double sum = 0;
+  if (has_memory(loss)) {
+    Unlocked unlocked(n * item_size(type) > kReleaseGilBytes, xc, yc);
+    sum = dense_kernels().squared_difference(type, a, b, n);
   }
   each_value(loss, [&]<class T>(T) { return static_cast<T>(sum) / static_cast<T>(n); });
-  return loss;
+  return rounded(std::move(loss), x.dtype);
+}
+
+// The element of a tensor that has one.
+double number_of(const TensorInfo& a) {
+  const DType type = computed_in(a.dtype);
+  const Ref held = contiguous_as(a.tensor, type);
+  return by_type(
+      type, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(held)));
 }
 
 // 2 g / n * (x - y), for g of one element.
 Ref difference_scaled(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, DeviceType device) {
-  Ref gc = contiguous(g.tensor), xc = contiguous(x.tensor), yc = contiguous(y.tensor);
-  Ref out = new_ref(x.dtype, x.ndim, x.shape, device);
+  const DType type = computed_in(x.dtype);
+  Ref xc = contiguous_as(x.tensor, type), yc = contiguous_as(y.tensor, type);
+  Ref out = new_ref(type, x.ndim, x.shape, device);
   const Py_ssize_t n = x.size();
-  if (device == DeviceType::Meta || n == 0) return out;
-  const void* gp = data_of(gc);
-  const double scale = x.dtype == DType::F32 ? *static_cast<const float*>(gp) : *static_cast<const double*>(gp);
-  const ptrdiff_t item = item_size(x.dtype);
-  const char* a = data_of(xc);
-  const char* b = data_of(yc);
-  char* to = data_of(out);
-  Unlocked unlocked(n * item > kReleaseGilBytes, xc, yc, out);
-  parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
-    const ptrdiff_t at = begin * item;
-    dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
-  });
-  return out;
+  if (device != DeviceType::Meta && n > 0) {
+    const double scale = number_of(g);
+    const ptrdiff_t item = item_size(type);
+    const char* a = data_of(xc);
+    const char* b = data_of(yc);
+    char* to = data_of(out);
+    Unlocked unlocked(n * item > kReleaseGilBytes, xc, yc, out);
+    parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
+      const ptrdiff_t at = begin * item;
+      dense_kernels().scaled_difference(type, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
+    });
+  }
+  return rounded(std::move(out), x.dtype);
 }
 
 Gradients mse_loss_backward(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, Mean, const Needs<2>& needs) {
@@ -184,18 +195,18 @@ bool is_limit(double limit) { return limit > 0 && limit < HUGE_VAL; }
 // The sum or mean of d^2 / 2 where |d| = |x - y| is below the limit, else limit * (|d| - limit / 2), times `scale`.
 Ref huber(const TensorInfo& x, const TensorInfo& y, const ToOne& how, double limit, double scale) {
   if (!fits(x, y) || !is_limit(limit)) return {};
-  Ref xc = contiguous(x.tensor), yc = contiguous(y.tensor);
-  Ref loss = new_ref(x.dtype, 0, nullptr, device_of(x, y));
-  if (!has_memory(loss)) return loss;
+  const DType type = computed_in(x.dtype);
+  Ref xc = contiguous_as(x.tensor, type), yc = contiguous_as(y.tensor, type);
+  Ref loss = new_ref(type, 0, nullptr, device_of(x, y));
   const Py_ssize_t n = x.size();
   const char *a = data_of(xc), *b = data_of(yc);
-  double sum;
-  {
-    Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, xc, yc);
-    sum = dense_kernels().huber_sum(x.dtype, a, b, n, limit) * scale;
+  double sum = 0;
+  if (has_memory(loss)) {
+    Unlocked unlocked(n * item_size(type) > kReleaseGilBytes, xc, yc);
+    sum = dense_kernels().huber_sum(type, a, b, n, limit) * scale;
   }
   each_value(loss, [&]<class T>(T) { return how.mean() ? static_cast<T>(sum) / static_cast<T>(n) : static_cast<T>(sum); });
-  return loss;
+  return rounded(std::move(loss), x.dtype);
 }
 
 Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, const ToOne& how, double limit,
@@ -203,14 +214,13 @@ Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const Tens
   if (!fits(x, y) || g.dtype != x.dtype || g.size() != 1 || !is_limit(limit)) return {};
   const DeviceType device = device_of(g, x, y);
   const Py_ssize_t n = x.size();
-  const ptrdiff_t item = item_size(x.dtype);
-  Ref gc = contiguous(g.tensor), xc = contiguous(x.tensor), yc = contiguous(y.tensor), made[2];
+  const DType type = computed_in(x.dtype);
+  const ptrdiff_t item = item_size(type);
+  Ref xc = contiguous_as(x.tensor, type), yc = contiguous_as(y.tensor, type), made[2];
   for (int i = 0; i < 2; i++)
-    if (needs[i]) made[i] = new_ref(x.dtype, x.ndim, x.shape, device);
+    if (needs[i]) made[i] = new_ref(type, x.ndim, x.shape, device);
   if (device != DeviceType::Meta && n) {
-    const double share = by_type(
-        x.dtype, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(gc)));
-    const double factor = share * scale / (how.mean() ? static_cast<double>(n) : 1);
+    const double factor = number_of(g) * scale / (how.mean() ? static_cast<double>(n) : 1);
     const char *a = data_of(xc), *b = data_of(yc);
     for (int i = 0; i < 2; i++) {
       if (!made[i]) continue;
@@ -218,10 +228,12 @@ Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const Tens
       Unlocked unlocked(n * item > kReleaseGilBytes, xc, yc, made[i]);
       parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
         const ptrdiff_t at = begin * item;
-        dense_kernels().huber_slope(x.dtype, a + at, b + at, limit, i ? -factor : factor, end - begin, to + at);
+        dense_kernels().huber_slope(type, a + at, b + at, limit, i ? -factor : factor, end - begin, to + at);
       });
     }
   }
+  for (Ref& each : made)
+    if (each) each = rounded(std::move(each), x.dtype);
   return gradients_of({&made[0], &made[1]});
 }
 

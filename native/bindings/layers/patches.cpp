@@ -138,13 +138,25 @@ Ref col2im(const TensorInfo& x, const Sizes& size, const Sizes& kernel, const Si
 
 // ---- maxima at random distances (ops/layers/fractional_pooling.py has the definition)
 
-// Where the windows of one dimension begin; false where one is outside.
+// A float as the half that it is rounded to, where the type is that of halves.
 template <class T>
-bool window_starts(T u, Py_ssize_t size, Py_ssize_t count, Py_ssize_t kernel, Py_ssize_t* starts) {
-  const T a = count > 1 ? static_cast<T>(static_cast<double>(size - kernel) / static_cast<double>(count - 1)) : T(0);
+T step(DType type, T x) {
+  if (!is_half(type)) return x;
+  uint16_t half;
+  kernels().convert_adjacent(DType::F32, &x, type, &half, 1);
+  kernels().convert_adjacent(type, &half, DType::F32, &x, 1);
+  return x;
+}
+
+// Where the windows of one dimension begin; false where one is outside. Halves are rounded step by step.
+template <class T>
+bool window_starts(DType type, T u, Py_ssize_t size, Py_ssize_t count, Py_ssize_t kernel, Py_ssize_t* starts) {
+  const auto rounded = [type](T x) { return step(type, x); };
+  const T a = count > 1 ? rounded(static_cast<T>(static_cast<double>(size - kernel) / static_cast<double>(count - 1))) : T(0);
   if (!(u >= 0 && u <= 1)) return false;
+  const Py_ssize_t first = static_cast<Py_ssize_t>(rounded(u * a));
   for (Py_ssize_t i = 0; i + 1 < count; i++) {
-    starts[i] = static_cast<Py_ssize_t>((static_cast<T>(i) + u) * a) - static_cast<Py_ssize_t>(u * a);
+    starts[i] = static_cast<Py_ssize_t>(rounded(rounded(rounded(static_cast<T>(i)) + u) * a)) - first;
     if (starts[i] < 0 || starts[i] > size - kernel) return false;
   }
   starts[count - 1] = size - kernel;
@@ -153,7 +165,7 @@ bool window_starts(T u, Py_ssize_t size, Py_ssize_t count, Py_ssize_t kernel, Py
 
 Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const Shape& kernel, const Shape& count) {
   const int n = kernel.n;
-  if (!x.is_float() || samples.dtype != x.dtype || (n != 2 && n != 3) || count.n != n || x.ndim < n || is_meta(x, samples))
+  if (!x.is_float_or_half() || samples.dtype != x.dtype || (n != 2 && n != 3) || count.n != n || x.ndim < n || is_meta(x, samples))
     return {};
   Py_ssize_t shape[kMaxDims], size[3] = {1, 1, 1}, windows[3] = {1, 1, 1}, sides[3] = {1, 1, 1}, planes = 1;
   std::copy_n(x.shape, x.ndim, shape);
@@ -165,8 +177,9 @@ Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const S
     shape[x.ndim - n + d] = windows[at];
   }
   if (samples.size() < planes * n) return {};
-  Ref in = contiguous(x.tensor), random = contiguous(samples.tensor);
-  Ref out = new_ref(x.dtype, x.ndim, shape, DeviceType::Cpu), indices = new_ref(DType::I64, x.ndim, shape, DeviceType::Cpu);
+  const DType own = x.dtype, type = computed_in(own);
+  Ref in = contiguous_as(x.tensor, type), random = contiguous_as(samples.tensor, type);
+  Ref out = new_ref(type, x.ndim, shape, DeviceType::Cpu), indices = new_ref(DType::I64, x.ndim, shape, DeviceType::Cpu);
   const char *from = data_of(in), *drawn = data_of(random);
   char* to = data_of(out);
   int64_t* places = data_of<int64_t>(indices);
@@ -179,7 +192,7 @@ Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const S
       for (Py_ssize_t p = 0; p < planes && good; p++, volume += size[0] * size[1] * size[2], us += n) {
         for (int d = 3 - n; d < 3; d++) {
           const T u = us[n == 2 ? 2 - d : d];
-          good = good && window_starts(u, size[d], windows[d], sides[d], starts[d].data());
+          good = good && window_starts(own, u, size[d], windows[d], sides[d], starts[d].data());
         }
         if (!good) break;
         for (Py_ssize_t z : starts[0])
@@ -200,9 +213,9 @@ Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const S
             }
       }
     };
-    by_type(x.dtype, run, from, drawn, to);
+    by_type(type, run, from, drawn, to);
   }
-  return good ? tuple_of(out, indices) : Ref();
+  return good ? tuple_of(rounded(std::move(out), own), indices) : Ref();
 }
 
 const KernelRows rows{

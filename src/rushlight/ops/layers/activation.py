@@ -232,7 +232,7 @@ leaky_relu = _activation(
 )
 _prelu_kernel = pointwise(
     "_prelu_kernel(input: Tensor, weight: Tensor)",
-    forward=lambda input, weight: where(input > 0, input, weight * input),
+    kernel="prelu",
     reference=lambda a, weight: np.where(a > 0, a, weight * a),
     partials={
         "input": lambda input, weight: where(input > 0, 1, weight),
