@@ -284,6 +284,10 @@ Nothing index_zero(const Array& x, const Index& index, GivenDims dims, Py_ssize_
 // Zeros of `shape` with the elements of g added at the places.
 Ref index_backward(const Array& g, const Index& index, GivenDims dims, Py_ssize_t at, const Shape& shape) {
   const DeviceType device = device_of(g, index);
+  if (is_half(g.dtype) && device != DeviceType::Meta) {  // in float, rounded once
+    const Ref wide = contiguous_as(g.tensor, DType::F32);
+    return rounded(index_backward({info_of(wide)}, index, dims, at, shape), g.dtype);
+  }
   Ref out = zeros_ref(g.dtype, shape.n, shape.at, device);
   const TensorInfo x = info_of(out);
   Indexed in;
@@ -682,9 +686,11 @@ Nothing put(const TensorInfo& x, const TensorInfo& index, const TensorInfo& sour
 
 // Zeros with g added where take reads.
 Ref take_backward(const TensorInfo& g, const TensorInfo& index, const Shape& shape) {
-  Ref out = zeros_ref(g.dtype, shape.n, shape.at, device_of(g));
+  const Ref held = is_half(g.dtype) ? contiguous_as(g.tensor, DType::F32) : Ref::borrow(as_object(g.tensor));  // rounded once
+  const TensorInfo wide = info_of(held);
+  Ref out = zeros_ref(wide.dtype, shape.n, shape.at, device_of(g));
   InRow row;
-  return row.read(info_of(out), index, g) && row.land(Land::Add) ? std::move(out) : Ref();
+  return row.read(info_of(out), index, wide) && row.land(Land::Add) ? rounded(std::move(out), g.dtype) : Ref();
 }
 
 // x with the elements of the source, in order, where a mask of its shape holds.

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
+
+#include "kernels/copy.h"
 
 namespace rushlight {
 namespace {
@@ -138,29 +141,33 @@ Ref col2im(const TensorInfo& x, const Sizes& size, const Sizes& kernel, const Si
 
 // ---- maxima at random distances (ops/layers/fractional_pooling.py has the definition)
 
-// A float as the half that it is rounded to, where the type is that of halves.
+// Where the windows of one dimension begin in each plane, whose random numbers are `pitch` apart; false where one is outside. The
+// halves that `own` may be are rounded at each step.
 template <class T>
-T step(DType type, T x) {
-  if (!is_half(type)) return x;
-  uint16_t half;
-  kernels().convert_adjacent(DType::F32, &x, type, &half, 1);
-  kernels().convert_adjacent(type, &half, DType::F32, &x, 1);
-  return x;
-}
-
-// Where the windows of one dimension begin; false where one is outside. Halves are rounded step by step.
-template <class T>
-bool window_starts(DType type, T u, Py_ssize_t size, Py_ssize_t count, Py_ssize_t kernel, Py_ssize_t* starts) {
-  const auto rounded = [type](T x) { return step(type, x); };
-  const T a = count > 1 ? rounded(static_cast<T>(static_cast<double>(size - kernel) / static_cast<double>(count - 1))) : T(0);
-  if (!(u >= 0 && u <= 1)) return false;
-  const Py_ssize_t first = static_cast<Py_ssize_t>(rounded(u * a));
-  for (Py_ssize_t i = 0; i + 1 < count; i++) {
-    starts[i] = static_cast<Py_ssize_t>(rounded(rounded(rounded(static_cast<T>(i)) + u) * a)) - first;
-    if (starts[i] < 0 || starts[i] > size - kernel) return false;
+bool window_starts(const T* us, Py_ssize_t pitch, Py_ssize_t planes, Py_ssize_t size, Py_ssize_t count, Py_ssize_t kernel,
+                   DType own, std::vector<Py_ssize_t>& starts) {
+  T a = count > 1 ? static_cast<T>(static_cast<double>(size - kernel) / static_cast<double>(count - 1)) : T(0);
+  std::vector<T> steps(static_cast<size_t>(count)), at(static_cast<size_t>(planes * count));
+  for (Py_ssize_t i = 0; i < count; i++) steps[i] = static_cast<T>(i);
+  round_to(own, &a, 1), round_to(own, steps.data(), count);
+  bool good = true;
+  for (Py_ssize_t p = 0; p < planes; p++, us += pitch) {
+    good = good && *us >= 0 && *us <= 1;
+    for (Py_ssize_t i = 0; i < count; i++) at[p * count + i] = steps[i] + *us;
   }
-  starts[count - 1] = size - kernel;
-  return true;
+  if (!good) return false;
+  round_to(own, at.data(), planes * count);
+  for (T& x : at) x *= a;
+  round_to(own, at.data(), planes * count);
+  starts.resize(at.size());
+  for (Py_ssize_t first = 0; first < planes * count; first += count) {
+    for (Py_ssize_t i = first; i < first + count - 1; i++) {
+      starts[i] = static_cast<Py_ssize_t>(at[i]) - static_cast<Py_ssize_t>(at[first]);
+      good = good && starts[i] >= 0 && starts[i] <= size - kernel;
+    }
+    starts[first + count - 1] = size - kernel;
+  }
+  return good;
 }
 
 Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const Shape& kernel, const Shape& count) {
@@ -188,16 +195,14 @@ Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const S
     Unlocked unlocked(as_tensor(in)->nbytes() > kReleaseGilBytes, in, random, out, indices);
     const auto run = [&]<class T>(const T* volume, const T* us, T* best_of) {
       std::vector<Py_ssize_t> starts[3];
-      for (int d = 0; d < 3; d++) starts[d].assign(static_cast<size_t>(windows[d]), 0);
-      for (Py_ssize_t p = 0; p < planes && good; p++, volume += size[0] * size[1] * size[2], us += n) {
-        for (int d = 3 - n; d < 3; d++) {
-          const T u = us[n == 2 ? 2 - d : d];
-          good = good && window_starts(own, u, size[d], windows[d], sides[d], starts[d].data());
-        }
-        if (!good) break;
-        for (Py_ssize_t z : starts[0])
-          for (Py_ssize_t y : starts[1])
-            for (Py_ssize_t w : starts[2]) {
+      starts[0].assign(static_cast<size_t>(planes), 0);
+      for (int d = 3 - n; d < 3; d++)
+        good = good && window_starts(us + (n == 2 ? 2 - d : d), n, planes, size[d], windows[d], sides[d], own, starts[d]);
+      for (Py_ssize_t p = 0; p < planes && good; p++, volume += size[0] * size[1] * size[2]) {
+        const auto of = [&](int d) { return std::span(starts[d]).subspan(p * windows[d], windows[d]); };
+        for (Py_ssize_t z : of(0))
+          for (Py_ssize_t y : of(1))
+            for (Py_ssize_t w : of(2)) {
               Py_ssize_t where = (z * size[1] + y) * size[2] + w;
               T best = volume[where];
               for (Py_ssize_t i = z; i < z + sides[0]; i++)

@@ -224,19 +224,20 @@ void fill_empty(Reduce op, DType result, char* out, Py_ssize_t n) {
     }
 }
 
-// Rows of adjacent halves, each widened piece by piece.
+// Rows of adjacent halves, widened piece by piece: some rows, or a part of one.
 void reduce_halves(Reduce op, DType dtype, const char* in, Py_ssize_t rows, Py_ssize_t n, char* out, char* partial) {
   constexpr Py_ssize_t kPiece = 4096;
-  const Py_ssize_t pieces = (n + kPiece - 1) / kPiece;
+  const Py_ssize_t pieces = (n + kPiece - 1) / kPiece, together = std::max<Py_ssize_t>(kPiece / n, 1);
   const Reducer kernel = dense_kernels().reducer(op, DType::F32);
   const ptrdiff_t result_item = item_size(kernel.result);
   char* results = pieces > 1 ? partial : out;
   parallel(rows * pieces, kChunk / std::min(n, kPiece) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     alignas(64) float wide[kPiece];
-    for (ptrdiff_t i = begin; i < end; i++) {
+    for (ptrdiff_t i = begin, many; i < end; i += many) {
       const Py_ssize_t first = i % pieces * kPiece, count = std::min(n - first, kPiece);
-      kernels().convert_adjacent(dtype, in + (i / pieces * n + first) * 2, DType::F32, wide, count);
-      kernel.rows(reinterpret_cast<const char*>(wide), 1, 0, count, results + i * result_item);
+      many = std::min<ptrdiff_t>(together, end - i);
+      kernels().convert_adjacent(dtype, in + (i / pieces * n + first) * 2, DType::F32, wide, many * count);
+      kernel.rows(reinterpret_cast<const char*>(wide), many, count * 4, count, results + i * result_item);
     }
   });
   if (pieces > 1) dense_kernels().reducer(next_stage(op), kernel.result).rows(results, rows, pieces * result_item, pieces, out);
@@ -388,8 +389,10 @@ struct DimOrNone : Dims {
 // The least and the greatest of the elements.
 Pair aminmax(const TensorInfo& a, DimOrNone dims, bool keepdim) {
   if (is_accelerated(a) || !a.size()) return {};
-  const Ref least = as_given(reduce(Reduce::Min, a, dims.mask, keepdim), a);
-  return least ? tuple_of(least, as_given(reduce(Reduce::Max, a, dims.mask, keepdim), a)) : Ref();
+  const Ref in = is_half(a.dtype) ? contiguous_as(a.tensor, DType::F32) : Ref::borrow(as_object(a.tensor));
+  const TensorInfo wide = info_of(in);
+  const Ref least = as_given(reduce(Reduce::Min, wide, dims.mask, keepdim), a);
+  return least ? tuple_of(least, as_given(reduce(Reduce::Max, wide, dims.mask, keepdim), a)) : Ref();
 }
 
 Ref count_nonzero(const TensorInfo& a, Dims dims) {
@@ -626,14 +629,15 @@ void prod_backward_of(const T* in, Py_ssize_t n, Py_ssize_t inner, const T* g, c
 }
 
 Ref prod_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& total, DimOrNone dim, bool /* keepdim */) {
-  if (!a.is_float() || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total)) return {};
+  if (!a.is_float_or_half() || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total)) return {};
+  const DType type = computed_in(a.dtype);
   Py_ssize_t outer = 1, inner = 1;
   const Py_ssize_t n = reduced_count(a, dim.mask);
   const int at = dim.given && a.ndim ? __builtin_ctzll(dim.mask) : 0;
   for (int i = 0; dim.given && i < a.ndim; i++) (i < at ? outer : inner) *= i == at ? 1 : a.shape[i];
   if (g.size() != outer * inner || total.size() != outer * inner) return {};
-  const Ref in = contiguous(a.tensor), slopes = contiguous(g.tensor), totals = contiguous(total.tensor);
-  Ref result = new_ref(a.dtype, a.ndim, a.shape, DeviceType::Cpu);
+  const Ref in = contiguous_as(a.tensor, type), slopes = contiguous_as(g.tensor, type), totals = contiguous_as(total.tensor, type);
+  Ref result = new_ref(type, a.ndim, a.shape, DeviceType::Cpu);
   const auto run = [&]<class T>(const T* x, const T* slope, const T* product, T* out) {
     parallel(outer, kChunk / (n * inner + 1) + 1, [=](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t o = begin; o < end; o++)
@@ -642,9 +646,11 @@ Ref prod_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& to
   };
   const char *x = data_of(in), *slope = data_of(slopes), *product = data_of(totals);
   char* out = data_of(result);
-  Unlocked unlocked(a.size() * item_size(a.dtype) > kReleaseGilBytes, in, slopes, totals, result);
-  by_type(a.dtype, run, x, slope, product, out);
-  return result;
+  {
+    Unlocked unlocked(a.size() * item_size(type) > kReleaseGilBytes, in, slopes, totals, result);
+    by_type(type, run, x, slope, product, out);
+  }
+  return rounded(std::move(result), a.dtype);
 }
 
 // The log of the sum of exponentials.
@@ -704,7 +710,7 @@ const KernelRows rows{
     long_kernel<extreme_and_place<false>, "min_dim(a, dim, keepdim=False): (values, indices)">(),
     long_kernel<place<true>, "argmax(a, dim=None, keepdim=False): the first index; a NaN wins">(),
     long_kernel<place<false>, "argmin(a, dim=None, keepdim=False): the first index; a NaN wins">(),
-    long_kernel<logsumexp, "logsumexp(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<HalvesToo<logsumexp>::call, "logsumexp(a, dims=None, keepdim=False, dtype=None)">(),
     long_kernel<sum_to, "sum_to(a, shape): undoes broadcasting from shape to a.shape by summing">(),
 };
 

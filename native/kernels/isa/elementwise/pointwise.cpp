@@ -708,12 +708,41 @@ bool run_conversion(const ProgramView& program, DType compute, const Strided* in
   return true;
 }
 
+// Whether `out` fills its memory in another order of the dimensions, and all inputs lie as it does.
+bool lies_alike(const ProgramView& program, const Strided* inputs, const Strided& out, int ndim, const ptrdiff_t* shape, ptrdiff_t n) {
+  const ptrdiff_t item = item_size(out.dtype);
+  ptrdiff_t filled = 1;
+  for (int found = 0; filled < n && found >= 0;) {
+    found = -1;
+    for (int d = 0; d < ndim && found < 0; ++d)
+      if (shape[d] != 1 && out.strides[d] == filled * item) found = d;
+    if (found >= 0) filled *= shape[found];
+  }
+  bool alike = filled == n;
+  for (int i = 0; alike && i < program.n_inputs; ++i) {
+    for (int d = 0; d < ndim; ++d)
+      alike = alike && (shape[d] == 1 || inputs[i].strides[d] * item == out.strides[d] * item_size(inputs[i].dtype));
+  }
+  return alike;
+}
+
 Traversal run_view(const ProgramView& program, DType given, const Strided* inputs, const Strided& out, int ndim,
                    const ptrdiff_t* shape) {
   const DType compute = computed_in(given);
   ptrdiff_t n = 1;
   for (int d = 0; d < ndim; ++d) n *= shape[d];
   if (n == 0) return Traversal::Block;
+  if (ndim > 1 && !is_contiguous(out.strides, item_size(out.dtype), ndim, shape) &&
+      lies_alike(program, inputs, out, ndim, shape, n)) {
+    Strided flat[kMaxOperands];
+    ptrdiff_t steps[kMaxOperands];
+    for (int k = 0; k <= program.n_inputs; ++k) {
+      flat[k] = k < program.n_inputs ? inputs[k] : out;
+      steps[k] = item_size(flat[k].dtype);
+      flat[k].strides = &steps[k];
+    }
+    return run_view(program, given, flat, flat[program.n_inputs], 1, &n);
+  }
   if (program.n_instrs == 0 && n <= kSmall && run_conversion(program, compute, inputs, out, ndim, shape, n))
     return Traversal::Block;
   if (program.n_instrs == 1 && program.n_constants == 0 && n < kSmall && run_small(program, compute, inputs, out, ndim, shape, n)) {
