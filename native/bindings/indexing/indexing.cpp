@@ -775,7 +775,8 @@ using Reduction = ReductionTo<"amax", "amin">;
 Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Reduction reduce,
                        bool include_self) {
   Scattering s;
-  if (!x.is_float_or_half() || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) || !s.read(x, dim, index, src))
+  if (!x.is_float_or_half() || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) ||
+      !s.read(x, dim, index, src))
     return {};
   if (!include_self && !land(x, dim, s.index, info_of(reduce.neutral(x.dtype)), Land::Set, true)) return {};
   if (!land(x, dim, s.index, src, reduce.how, true)) return {};

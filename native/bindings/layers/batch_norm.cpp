@@ -423,7 +423,8 @@ Gradients group_norm_backward(const TensorInfo& g, OnlyNone, OnlyNone, const Ten
   Ref gx, xc = contiguous_as(x.tensor, dtype), gc = contiguous_as(g.tensor, dtype);
   std::vector<double> sums(static_cast<size_t>(2 * c.n * c.channels));
   if (short_rows) {
-    const Ref again = is_half(own) ? group_norm(info_of(xc), groups, {}, {}, eps) : tuple_of(xc, contiguous_as(means.tensor, type), contiguous_as(rstds.tensor, type));
+    const Ref again = is_half(own) ? group_norm(info_of(xc), groups, {}, {}, eps)
+                                   : tuple_of(xc, contiguous_as(means.tensor, type), contiguous_as(rstds.tensor, type));
     const Ref m = Ref::borrow(as_object(item_of(again, 1))), r = Ref::borrow(as_object(item_of(again, 2)));
     if (is_half(own)) mean.read(info_of(m), c.n * groups), rstd.read(info_of(r), c.n * groups);
     gx = short_group_norm_backward(gc, xc, c, groups, m, r, weight, need[0], need[1] || need[2], sums.data());

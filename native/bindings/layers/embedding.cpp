@@ -112,16 +112,19 @@ Ref embedding_backward(const TensorInfo& g, const RowNumbers& index, Py_ssize_t 
 struct Bags {
   Py_ssize_t rows, columns, stride, many, total;  // of the table; bags, and row numbers in all of them
   const int64_t* offsets;
-  Ref offsets_owner;
+  Ref offsets_owner, table;
   Py_ssize_t begin(Py_ssize_t b) const { return offsets[b]; }
   Py_ssize_t end(Py_ssize_t b) const { return b + 1 < many ? offsets[b + 1] : total; }
 
-  bool read(const TensorInfo& weight, const RowNumbers& index, const RowNumbers& starts) {
+  bool read(TensorInfo& weight, const RowNumbers& index, const RowNumbers& starts) {
     if (!weight.is_float_or_half() || weight.ndim != 2 || index.ndim != 1 || starts.ndim != 1 || is_meta(weight, index, starts))
       return false;
     const Py_ssize_t item = item_size(weight.dtype);
+    if ((weight.shape[1] > 1 && weight.strides[1] != item) || !weight.tensor->is_aligned()) {
+      table = owned(contiguous_copy(weight.tensor));
+      weight = info_of(table);
+    }
     rows = weight.shape[0], columns = weight.shape[1], stride = weight.strides[0] / item;
-    if ((columns > 1 && weight.strides[1] != item) || !weight.tensor->is_aligned()) return false;
     offsets_owner = owned(contiguous_copy(starts.tensor));
     offsets = data_of<int64_t>(offsets_owner), many = starts.size(), total = index.size();
     for (Py_ssize_t b = 0; b < many; b++)

@@ -82,8 +82,8 @@ Gradients grid_sample_backward(const TensorInfo& g, const TensorInfo& x, const T
     Ref wide[3];
     const TensorInfo* given[3] = {&g, &x, &grid};
     for (int i = 0; i < 3; i++) wide[i] = contiguous_as(given[i]->tensor, DType::F32);
-    return rounded_items(
-        grid_sample_backward(info_of(wide[0]), info_of(wide[1]), info_of(wide[2]), mode, beyond, corners, needs), x.dtype);
+    return rounded_items(grid_sample_backward(info_of(wide[0]), info_of(wide[1]), info_of(wide[2]), mode, beyond, corners, needs),
+                         x.dtype);
   }
   Sampling s;
   if (!read_sampling(x, grid, mode, beyond, corners, s) || g.dtype != x.dtype || g.ndim != x.ndim) return {};

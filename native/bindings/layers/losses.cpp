@@ -124,6 +124,26 @@ bool fits(const TensorInfo& x, const TensorInfo& y) {
   return x.is_float_or_half() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor);
 }
 
+// The elements of two tensors, one after the other in the same order: that of memory where both have the same.
+struct Both {
+  Both(const TensorInfo& x, const TensorInfo& y, DType type) : like(x.tensor), type(type) {
+    alike = is_dense(x.tensor) && x.tensor->is_aligned() && y.tensor->is_aligned();
+    for (int i = 0; alike && i < x.ndim; i++) alike = x.shape[i] == 1 || x.strides[i] == y.strides[i];
+    const auto laid = [&](const TensorInfo& a) {
+      return alike ? converted(Ref::borrow(as_object(a.tensor)), type) : contiguous_as(a.tensor, type);
+    };
+    this->x = laid(x), this->y = laid(y);
+  }
+  // A new tensor whose elements lie as those do.
+  Ref made(DeviceType device) const {
+    return alike && device != DeviceType::Meta ? owned(new_like(like, type)) : new_ref(type, like->ndim(), like->sizes(), device);
+  }
+  Tensor* like;
+  DType type;
+  bool alike;
+  Ref x, y;
+};
+
 // There are kernels for the mean alone.
 using Mean = OneOf<"mean">;
 
@@ -131,7 +151,8 @@ using Mean = OneOf<"mean">;
 Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
   if (!fits(x, y)) return {};
   const DType type = computed_in(x.dtype);
-  Ref xc = contiguous_as(x.tensor, type), yc = contiguous_as(y.tensor, type);
+  const Both both(x, y, type);
+  const Ref &xc = both.x, &yc = both.y;
   Ref loss = new_ref(type, 0, nullptr, device_of(x, y));
   const Py_ssize_t n = x.size();
   const char* a = data_of(xc);
@@ -149,15 +170,15 @@ Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
 double number_of(const TensorInfo& a) {
   const DType type = computed_in(a.dtype);
   const Ref held = contiguous_as(a.tensor, type);
-  return by_type(
-      type, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(held)));
+  return by_type(type, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(held)));
 }
 
 // 2 g / n * (x - y), for g of one element.
 Ref difference_scaled(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, DeviceType device) {
   const DType type = computed_in(x.dtype);
-  Ref xc = contiguous_as(x.tensor, type), yc = contiguous_as(y.tensor, type);
-  Ref out = new_ref(type, x.ndim, x.shape, device);
+  const Both both(x, y, type);
+  const Ref &xc = both.x, &yc = both.y;
+  Ref out = both.made(device);
   const Py_ssize_t n = x.size();
   if (device != DeviceType::Meta && n > 0) {
     const double scale = number_of(g);
@@ -196,7 +217,8 @@ bool is_limit(double limit) { return limit > 0 && limit < HUGE_VAL; }
 Ref huber(const TensorInfo& x, const TensorInfo& y, const ToOne& how, double limit, double scale) {
   if (!fits(x, y) || !is_limit(limit)) return {};
   const DType type = computed_in(x.dtype);
-  Ref xc = contiguous_as(x.tensor, type), yc = contiguous_as(y.tensor, type);
+  const Both both(x, y, type);
+  const Ref &xc = both.x, &yc = both.y;
   Ref loss = new_ref(type, 0, nullptr, device_of(x, y));
   const Py_ssize_t n = x.size();
   const char *a = data_of(xc), *b = data_of(yc);
@@ -216,9 +238,11 @@ Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const Tens
   const Py_ssize_t n = x.size();
   const DType type = computed_in(x.dtype);
   const ptrdiff_t item = item_size(type);
-  Ref xc = contiguous_as(x.tensor, type), yc = contiguous_as(y.tensor, type), made[2];
+  const Both both(x, y, type);
+  const Ref &xc = both.x, &yc = both.y;
+  Ref made[2];
   for (int i = 0; i < 2; i++)
-    if (needs[i]) made[i] = new_ref(type, x.ndim, x.shape, device);
+    if (needs[i]) made[i] = both.made(device);
   if (device != DeviceType::Meta && n) {
     const double factor = number_of(g) * scale / (how.mean() ? static_cast<double>(n) : 1);
     const char *a = data_of(xc), *b = data_of(yc);

@@ -27,9 +27,14 @@ Ref complex_parts(const TensorInfo& real, const TensorInfo& imag) {
   int ndim;
   Py_ssize_t shape[kMaxDims];
   if (broadcast_shape(operands, 2, &ndim, shape) < 0) return {};
-  Ref made = new_ref(type, ndim, shape, device_of(real, imag));
+  const bool alike = real.ndim == ndim && same_sizes(ndim, real.shape, shape);
+  Ref made = alike ? owned(new_like(real.tensor, type)) : new_ref(type, ndim, shape, device_of(real, imag));
   if (!has_memory(made)) return made;
-  const auto whole = [&](const TensorInfo& a) { return a.contiguous() && a.size() == as_tensor(made)->numel(); };
+  const auto whole = [&](const TensorInfo& a) {
+    bool as_made = a.ndim == ndim && same_sizes(ndim, a.shape, shape) && a.tensor->is_aligned();
+    for (int d = 0; as_made && d < ndim; ++d) as_made = shape[d] == 1 || 2 * a.strides[d] == as_tensor(made)->stride(d);
+    return as_made;
+  };
   if (real.is_float() && whole(real) && whole(imag)) {
     char* out = data_of(made);
     const Py_ssize_t n = as_tensor(made)->numel();

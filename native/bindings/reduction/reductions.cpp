@@ -258,7 +258,7 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
   const bool half = is_half(a.dtype) && !is_meta(a);
   const Py_ssize_t length = half ? reduced_count(a, mask) : 0;
   const bool by_halves = length && a.size() && a.contiguous() && are_last(mask, a.ndim);
-  if (half && !by_halves) return reduce(op, info_of(contiguous_as(a.tensor, DType::F32)), mask, keepdim);
+  if (half && !by_halves) return reduce(op, info_of(converted(Ref::borrow(as_object(a.tensor)), DType::F32)), mask, keepdim);
   const Reducer kernel = dense_kernels().reducer(op, computed_in(a.dtype));
   if (!kernel.rows) return Ref();
   Py_ssize_t shape[kMaxDims];
@@ -359,7 +359,7 @@ template <class... P, Ref (*F)(const TensorInfo&, P...)>
 struct HalvesToo<F> {
   static Ref call(const TensorInfo& a, P... more) {
     if (!is_half(a.dtype) || is_meta(a)) return F(a, more...);
-    const Ref wide = contiguous_as(a.tensor, DType::F32);
+    const Ref wide = converted(Ref::borrow(as_object(a.tensor)), DType::F32);
     Ref result = F(info_of(wide), more...);
     return result && as_tensor(result)->dtype == DType::F32 ? contiguous_as(as_tensor(result), a.dtype) : std::move(result);
   }
@@ -389,14 +389,14 @@ struct DimOrNone : Dims {
 // The least and the greatest of the elements.
 Pair aminmax(const TensorInfo& a, DimOrNone dims, bool keepdim) {
   if (is_accelerated(a) || !a.size()) return {};
-  const Ref in = is_half(a.dtype) ? contiguous_as(a.tensor, DType::F32) : Ref::borrow(as_object(a.tensor));
+  const Ref in = converted(Ref::borrow(as_object(a.tensor)), computed_in(a.dtype));
   const TensorInfo wide = info_of(in);
   const Ref least = as_given(reduce(Reduce::Min, wide, dims.mask, keepdim), a);
   return least ? tuple_of(least, as_given(reduce(Reduce::Max, wide, dims.mask, keepdim), a)) : Ref();
 }
 
 Ref count_nonzero(const TensorInfo& a, Dims dims) {
-  const Ref truth = contiguous_as(a.tensor, DType::Bool);
+  const Ref truth = converted(Ref::borrow(as_object(a.tensor)), DType::Bool);
   return reduce(Reduce::Sum, info_of(truth), dims.mask ? dims.mask : all_dims(a.ndim), false);
 }
 
@@ -445,11 +445,12 @@ Ref vector_norm(const TensorInfo& a, double ord, Dims dims, bool keepdim, OnlyNo
   if (is_accelerated(a) || is_meta(a) || !a.is_float_or_half() || !a.size() || ord == 0 || std::isnan(ord)) return {};
   if (!dims.mask) dims.mask = all_dims(a.ndim);
   const DType type = computed_in(a.dtype);
-  const Ref in = contiguous_as(a.tensor, type);
+  const bool as_it_lies = ord == 2 || (is_dense(a.tensor) && a.tensor->is_aligned());
+  const Ref in = as_it_lies ? converted(Ref::borrow(as_object(a.tensor)), type) : contiguous_as(a.tensor, type);
   if (ord == 2) return as_given(norm2(info_of(in), dims, keepdim, none), a);
   const bool extreme = std::isinf(ord), power = !extreme && ord != 1;
   const TensorInfo wide = info_of(in);
-  const Ref sizes = new_ref(type, wide.ndim, wide.shape, DeviceType::Cpu);
+  const Ref sizes = owned(new_like(wide.tensor, type));
   {
     const char* data = data_of(in);
     char* out = data_of(sizes);

@@ -709,7 +709,8 @@ bool run_conversion(const ProgramView& program, DType compute, const Strided* in
 }
 
 // Whether `out` fills its memory in another order of the dimensions, and all inputs lie as it does.
-bool lies_alike(const ProgramView& program, const Strided* inputs, const Strided& out, int ndim, const ptrdiff_t* shape, ptrdiff_t n) {
+bool lies_alike(const ProgramView& program, const Strided* inputs, const Strided& out, int ndim, const ptrdiff_t* shape,
+                ptrdiff_t n) {
   const ptrdiff_t item = item_size(out.dtype);
   ptrdiff_t filled = 1;
   for (int found = 0; filled < n && found >= 0;) {

@@ -55,7 +55,8 @@ RUSHLIGHT_INLINE void turn_out(const T (&from)[kShort][kTurned], ptrdiff_t rows,
 }
 
 template <class T>
-void short_layer_norm(const T* x, ptrdiff_t rows, ptrdiff_t n, const T* weight, const T* bias, double eps, T* y, T* means, T* rstds) {
+void short_layer_norm(const T* x, ptrdiff_t rows, ptrdiff_t n, const T* weight, const T* bias, double eps, T* y, T* means,
+                      T* rstds) {
   const T count = static_cast<T>(n);
   alignas(64) T t[kShort][kTurned];
   for (ptrdiff_t done = 0; done < rows; done += kTurned, x += kTurned * n, y += kTurned * n) {

@@ -157,6 +157,17 @@ inline ptrdiff_t by_registers([[maybe_unused]] const From* from, [[maybe_unused]
   return i;
 }
 
+// How many of n elements, of which each is followed by another, were copied by registers.
+template <class T>
+inline ptrdiff_t seconds_by_registers([[maybe_unused]] const T* from, [[maybe_unused]] T* to, [[maybe_unused]] ptrdiff_t n) {
+  ptrdiff_t i = 0;
+#ifdef RUSHLIGHT_SHUFFLES
+  constexpr int N = Vec<T>::N;
+  for (; i + N <= n; i += N) every_second(from + 2 * i).store(to + i);
+#endif
+  return i;
+}
+
 template <class From, class To>
 void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
   To* out = static_cast<To*>(out_);
@@ -169,9 +180,10 @@ void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
     const To value = converted<To>(*reinterpret_cast<const From*>(in));
     for (ptrdiff_t i = 0; i < n; ++i) out[i] = value;
   } else {
-    for (ptrdiff_t i = 0; i < n; ++i) {
-      out[i] = converted<To>(*reinterpret_cast<const From*>(in + i * stride));
-    }
+    ptrdiff_t i = 0;
+    if constexpr (std::is_same_v<From, To> && std::is_floating_point_v<To>)
+      if (stride == 2 * static_cast<ptrdiff_t>(sizeof(To))) i = seconds_by_registers(reinterpret_cast<const From*>(in), out, n);
+    for (; i < n; ++i) out[i] = converted<To>(*reinterpret_cast<const From*>(in + i * stride));
   }
 }
 

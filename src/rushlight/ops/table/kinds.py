@@ -192,7 +192,7 @@ def pointwise(
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
     type, text); "condition: int float": types of one argument, "any: bool": of any. reference_for:
     common types ("bool int half") that go to `reference` even where there is a kernel; the result
-    has the type that `reference` gives it. halves: as forward, of halves where each step is rounded.
+    has the type that `reference` gives it. halves: as forward, for halves; each step is rounded.
     """
     name, params, _ = parse(signature, OpKind.POINTWISE)
     names = [p[0] for p in params]
