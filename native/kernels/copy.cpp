@@ -144,6 +144,13 @@ void store(char* p, std::complex<P> x) {
   store(p + sizeof(P), x.imag());
 }
 
+// n elements, of which each is followed by another.
+template <class T>
+void seconds(char* __restrict to, const char* __restrict from, ptrdiff_t n) {
+  constexpr ptrdiff_t kItem = sizeof(T);
+  for (ptrdiff_t i = 0; i < n; ++i) store(to + i * kItem, load<T>(from + 2 * i * kItem));
+}
+
 template <class To, class From>
 void row(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride, ptrdiff_t n) {
   if (to_stride == sizeof(To) && from_stride == sizeof(From)) {
@@ -153,6 +160,7 @@ void row(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride,
   }
   if constexpr (std::is_same_v<To, From> && std::is_integral_v<To>) {
     constexpr ptrdiff_t kItem = sizeof(To);
+    if (to_stride == kItem && from_stride == 2 * kItem) return seconds<To>(to, from, n);
     if (to_stride == kItem && from_stride == -kItem) return kernels().turn(kItem, from - (n - 1) * kItem, to, n);
   }
   for (ptrdiff_t i = 0; i < n; ++i) store(to + i * to_stride, convert<To>(load<From>(from + i * from_stride)));
