@@ -1,5 +1,5 @@
 // Images sampled at the places of a grid, and the gradients of both. Modes: 0 bilinear, 1 nearest, 2 bicubic; paddings: 0 zeros,
-// 1 border, 2 reflection. Halves are sampled in float.
+// 1 border, 2 reflection.
 #include "bindings/kernel.h"
 
 #include <algorithm>
@@ -50,10 +50,6 @@ void turn(DType dtype, Py_ssize_t batch, Py_ssize_t rows, Py_ssize_t columns, co
 }
 
 Ref grid_sample(const TensorInfo& x, const TensorInfo& grid, Py_ssize_t mode, Py_ssize_t beyond, bool corners) {
-  if (is_half(x.dtype) && grid.dtype == x.dtype && !is_meta(x, grid)) {
-    const Ref images = contiguous_as(x.tensor, DType::F32), places = contiguous_as(grid.tensor, DType::F32);
-    return rounded(grid_sample(info_of(images), info_of(places), mode, beyond, corners), x.dtype);
-  }
   Sampling s;
   if (!read_sampling(x, grid, mode, beyond, corners, s)) return {};
   Py_ssize_t shape[5] = {s.batch, s.channels};
@@ -78,13 +74,6 @@ Ref grid_sample(const TensorInfo& x, const TensorInfo& grid, Py_ssize_t mode, Py
 
 Gradients grid_sample_backward(const TensorInfo& g, const TensorInfo& x, const TensorInfo& grid, Py_ssize_t mode, Py_ssize_t beyond,
                                bool corners, const Needs<2>& needs) {
-  if (is_half(x.dtype) && grid.dtype == x.dtype && g.dtype == x.dtype && !is_meta(g, x, grid)) {
-    Ref wide[3];
-    const TensorInfo* given[3] = {&g, &x, &grid};
-    for (int i = 0; i < 3; i++) wide[i] = contiguous_as(given[i]->tensor, DType::F32);
-    return rounded_items(grid_sample_backward(info_of(wide[0]), info_of(wide[1]), info_of(wide[2]), mode, beyond, corners, needs),
-                         x.dtype);
-  }
   Sampling s;
   if (!read_sampling(x, grid, mode, beyond, corners, s) || g.dtype != x.dtype || g.ndim != x.ndim) return {};
   if (g.shape[0] != s.batch || g.shape[1] != s.channels || !same_sizes(s.n, g.shape + 2, grid.shape + 1)) return {};
