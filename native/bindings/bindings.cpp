@@ -71,6 +71,17 @@ Ref contiguous_as(Tensor* tensor, DType dtype) {
   return copy;
 }
 
+Ref rounded_items(const Ref& tuple, DType dtype) {
+  if (!tuple) return {};
+  const Py_ssize_t n = PyTuple_GET_SIZE(tuple.get());
+  Ref result = owned(PyTuple_New(n));
+  for (Py_ssize_t i = 0; i < n; i++) {
+    Ref item = Ref::borrow(PyTuple_GET_ITEM(tuple.get(), i));
+    PyTuple_SET_ITEM(result.get(), i, (item.get() == Py_None ? std::move(item) : rounded(std::move(item), dtype)).release());
+  }
+  return result;
+}
+
 void raised() { throw Raised(); }
 
 void look_again(TensorInfo& a, int dim, Py_ssize_t size) {

@@ -130,6 +130,8 @@ inline Ref converted(const Ref& tensor, DType dtype) { return owned(cast(as_tens
 inline Ref rounded(Ref result, DType dtype) {
   return !result || as_tensor(result)->dtype == dtype ? std::move(result) : converted(result, dtype);
 }
+// A tuple of such results, of which some may be None; an empty Ref of an empty one.
+Ref rounded_items(const Ref& tuple, DType dtype);
 inline void copy_values(const Ref& to, const Tensor* from) {
   if (copy_into(as_tensor(to), from) < 0) raised();
 }

@@ -454,6 +454,8 @@ struct Op {
   // Of a pointwise op: what is run over the elements.
   struct Loop {
     Program* program;
+    Program* halves;  // that of halves, each step of which is rounded
+    bool by_steps;  // there is such a one, which may not have been made yet
     int opcode;  // single-instruction program, or -1
     BlockFn block_f32, block_f64, block_c64, block_c128;
     uint8_t arity;  // how many leading params the program reads

@@ -34,6 +34,7 @@ void op_dealloc(PyObject* self) {
   }
   for (Refusal& r : op->promotion.argument_refusals) Py_XDECREF(r.why);
   delete op->loop.program;
+  delete op->loop.halves;
   PyObject* owned[] = {op->name,
                        op->forward,
                        op->reference,
@@ -393,6 +394,7 @@ Word words[] = {
     {"is_", read_by_ops, nullptr},
     {"arity", number<&Op::loop, &Op::Loop::arity>, nullptr},
     {"kernel", read_kernel, nullptr},
+    {"by_steps", flag<&Op::loop, &Op::Loop::by_steps>, nullptr},
     {"result", number<&Op::promotion, &Op::Promotion::result>, nullptr},
     {"refusals", read_refusals, nullptr},
     {"argument_refusals", read_argument_refusals, nullptr},
@@ -567,14 +569,17 @@ PyObject* add_variant(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// set_program(op, program): the traced forward of a composed pointwise op; once, since another thread may be running it.
+// set_program(op, program, halves): the traced forward of a composed pointwise op, or that of halves; once, since another thread may
+// be running it.
 PyObject* set_program(PyObject*, PyObject* args) {
   PyObject *o, *spec;
-  if (!PyArg_ParseTuple(args, "OO", &o, &spec) || !check_op(o)) return nullptr;
+  int halves;
+  if (!PyArg_ParseTuple(args, "OOp", &o, &spec, &halves) || !check_op(o)) return nullptr;
   Op* op = reinterpret_cast<Op*>(o);
-  if (op->loop.program) Py_RETURN_NONE;
-  op->loop.program = read_program(spec);
-  if (!op->loop.program) return nullptr;
+  Program*& program = halves ? op->loop.halves : op->loop.program;
+  if (program) Py_RETURN_NONE;
+  program = read_program(spec);
+  if (!program) return nullptr;
   Py_RETURN_NONE;
 }
 

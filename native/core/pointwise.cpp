@@ -223,7 +223,7 @@ bool is_own_number(PyObject* o) {
 
 bool has_kernels(const Program& program, DType compute) {
   for (const Instr& i : program.code) {
-    if (!kernels().block(i.op, compute)) return false;
+    if (!kernels().block(i.op, computed_in(compute))) return false;
   }
   return true;
 }
@@ -300,7 +300,10 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
     note_path(Path::StandIns);
     return 0;
   }
-  if (is_accelerator(out->device())) return run_program_there(program, compute, operands, n, out);
+  if (is_accelerator(out->device())) {
+    const auto run = is_half(compute) ? run_program_by_host : run_program_there;  // each step is rounded on the CPU alone
+    return run(program, compute, operands, n, out);
+  }
   const int ndim = out->ndim();
   Strided inputs[kMaxParams];
   Constant constants[kMaxParams];
@@ -581,6 +584,20 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
   return 0;
 }
 
+// Puts the operands, as aligned tensors of the half type `common`, into `fitted`, which may be `slots`; `owned` keeps what is new
+// there. -1 with an exception.
+int fit_halves(Op* op, PyObject* const* slots, int n, DType common, PyObject** fitted, Ref* owned) {
+  for (int i = 0; i < op->n_params; ++i) {
+    PyObject* o = fitted[i] = slots[i];
+    Tensor* t = i < n && is_tensor(o) ? as_tensor(o) : nullptr;
+    if (i >= n || (t && t->dtype == common && t->is_aligned())) continue;
+    Ref made(as_object(!t ? tensor_from_any(o, common) : t->dtype == common ? contiguous_copy(t) : cast(t, common)));
+    if (keep(made, owned) < 0) return -1;
+    fitted[i] = made.get();
+  }
+  return 0;
+}
+
 // An exponent given as a whole number, for integers: not negative, and within their type. -1 with torch's exception.
 int check_integer_power(PyObject* exponent, DType common) {
   if (common == DType::Bool || is_differentiable(common) || !PyLong_Check(exponent)) return 0;
@@ -749,8 +766,10 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
                  is_differentiable(common) ? "non-complex" : "integral", is_differentiable(common) ? "complex" : "floating point");
     return nullptr;
   }
-  if (!op->loop.program && !op->backward.compiled && compile_rules(op) < 0) return nullptr;
-  DType compute = has_type(op->promotion.reference_for, common) ? kNone : compute_type(common);
+  const bool by_steps = op->loop.by_steps && is_half(common);
+  Program* const& program = by_steps ? op->loop.halves : op->loop.program;
+  if (!program && !op->backward.compiled && compile_rules(op) < 0) return nullptr;
+  DType compute = has_type(op->promotion.reference_for, common) ? kNone : by_steps ? common : compute_type(common);
   if (op->promotion.integer_power && check_integer_power(slots[1], common) < 0) return nullptr;
   PyObject* fitted[kMaxParams];
   Ref owned;
@@ -761,6 +780,10 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   }
   if (op->promotion.numbers_round && (common == DType::F16 || common == DType::BF16)) {
     if (round_numbers(op, slots, n, common, fitted, &owned) < 0) return nullptr;
+    slots = fitted;
+  }
+  if (by_steps) {
+    if (fit_halves(op, slots, n, common, fitted, &owned) < 0) return nullptr;
     slots = fitted;
   }
   if (compute == DType::I64) {
@@ -780,11 +803,11 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   } else if (has_complex) {
     compute = kNone;
   }
-  if (compute == kNone || !op->loop.program || !has_kernels(*op->loop.program, compute)) {
+  if (compute == kNone || !program || !has_kernels(*program, compute)) {
     return run_reference(op, slots, n, common, out ? out->dtype : result, out, place);
   }
   Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(place, result, device_of(slots, n)));
-  return target && run_machine(*op->loop.program, compute, slots, n, target.get()) == 0 ? target.release() : nullptr;
+  return target && run_machine(*program, compute, slots, n, target.get()) == 0 ? target.release() : nullptr;
 }
 
 }  // namespace rushlight

@@ -545,4 +545,14 @@ void negate_elements(DType type, char* data, ptrdiff_t n) {
   });
 }
 
+void round_to(DType type, float* x, ptrdiff_t n) {
+  constexpr ptrdiff_t kBlock = 512;
+  uint16_t halves[kBlock];
+  for (ptrdiff_t i = 0; is_half(type) && i < n; i += kBlock) {
+    const ptrdiff_t many = std::min(kBlock, n - i);
+    kernels().convert_adjacent(DType::F32, x + i, type, halves, many);
+    kernels().convert_adjacent(type, halves, DType::F32, x + i, many);
+  }
+}
+
 }  // namespace rushlight

@@ -13,4 +13,8 @@ void copy_strided(DType to_type, char* to, const ptrdiff_t* to_strides, DType fr
 void conjugate_elements(DType type, char* data, ptrdiff_t n);
 void negate_elements(DType type, char* data, ptrdiff_t n);
 
+// Rounds n numbers to halves, where the type is one of those: the steps of what PyTorch computes in halves.
+void round_to(DType type, float* x, ptrdiff_t n);
+inline void round_to(DType, double*, ptrdiff_t) {}
+
 }  // namespace rushlight

@@ -117,7 +117,7 @@ struct Kernels {
   BlockFn (*block)(int op, DType compute);
   // Runs a program over `shape`; every input is loaded as the compute type (Bool loads as 0/1), the result is
   // converted to out.dtype on store (to Bool: x != 0; to integers: C conversion, wrapping for I64 compute; F16/BF16:
-  // round to nearest even). Complex compute types load every type but C32, and store
+  // round to nearest even). A half as compute type: in float, each step rounded to it. Complex compute types load every type but C32, and store
   // complex types and Bool; others load no complex type. out must not partially overlap an input; it may
   // be exactly an input. Splits over threads (parallel_for) when large.
   Traversal (*run_program)(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,

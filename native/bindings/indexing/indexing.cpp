@@ -282,6 +282,10 @@ Nothing index_zero(const Array& x, const Index& index, GivenDims dims, Py_ssize_
 // Zeros of `shape` with the elements of g added at the places.
 Ref index_backward(const Array& g, const Index& index, GivenDims dims, Py_ssize_t at, const Shape& shape) {
   const DeviceType device = device_of(g, index);
+  if (is_half(g.dtype) && device != DeviceType::Meta) {  // in float, rounded once
+    const Ref wide = contiguous_as(g.tensor, DType::F32);
+    return rounded(index_backward({info_of(wide)}, index, dims, at, shape), g.dtype);
+  }
   Ref out = zeros_ref(g.dtype, shape.n, shape.at, device);
   const TensorInfo x = info_of(out);
   Indexed in;
@@ -448,6 +452,12 @@ Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const Tensor
   Scattering s;
   if (!s.read(x, dim, index, src, late) || !x.tensor->is_writeable()) return {};
   if (is_meta(s.x, s.index, s.src)) return none();
+  if (is_half(x.dtype) && (how == Land::Add || how == Land::Mul)) {  // in float, rounded once
+    const Ref wide = contiguous_as(x.tensor, DType::F32), values = contiguous_as(src.tensor, DType::F32);
+    if (!land(info_of(wide), dim, index, info_of(values), how, late)) return {};
+    copy_values(Ref::borrow(as_object(x.tensor)), as_tensor(wide));
+    return none();
+  }
   Ref src_owner;
   if (share_memory(s.x, s.src)) {
     src_owner = owned(contiguous_copy(s.src.tensor));
@@ -685,9 +695,11 @@ Nothing put(const TensorInfo& x, const TensorInfo& index, const TensorInfo& sour
 
 // Zeros with g added where take reads.
 Ref take_backward(const TensorInfo& g, const TensorInfo& index, const Shape& shape) {
-  Ref out = zeros_ref(g.dtype, shape.n, shape.at, device_of(g));
+  const Ref held = is_half(g.dtype) ? contiguous_as(g.tensor, DType::F32) : Ref::borrow(as_object(g.tensor));  // rounded once
+  const TensorInfo wide = info_of(held);
+  Ref out = zeros_ref(wide.dtype, shape.n, shape.at, device_of(g));
   InRow row;
-  return row.read(info_of(out), index, g) && row.land(Land::Add) ? std::move(out) : Ref();
+  return row.read(info_of(out), index, wide) && row.land(Land::Add) ? rounded(std::move(out), g.dtype) : Ref();
 }
 
 // x with the elements of the source, in order, where a mask of its shape holds.
@@ -741,7 +753,7 @@ struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
     return true;
   }
   // Complex numbers have no order.
-  bool fits(const TensorInfo& x) const { return x.is_float() || (is_pair(x.dtype) && (how == Land::Add || how == Land::Mul)); }
+  bool fits(const TensorInfo& x) const { return x.is_float_or_half() || (is_pair(x.dtype) && (how == Land::Add || how == Land::Mul)); }
   // The value that changes none.
   Ref neutral(DType dtype) const {
     const double infinity = HUGE_VAL;
@@ -754,7 +766,8 @@ struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
   Nothing divided(const TensorInfo& x, const Py_ssize_t* shape, int ndim, Py_ssize_t inner, bool include_self,
                   const F& land) const {
     if (!mean) return none();
-    const Ref counts = new_ref(DType::I64, ndim, shape, DeviceType::Cpu), own = contiguous(x.tensor);
+    const DType type = computed_in(x.dtype);
+    const Ref counts = new_ref(DType::I64, ndim, shape, DeviceType::Cpu), own = contiguous_as(x.tensor, type);
     const Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
     *data_of<int64_t>(one) = 1;
     int64_t* many = data_of<int64_t>(counts);
@@ -762,7 +775,7 @@ struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
     std::fill_n(many, n, include_self ? 1 : 0);
     if (!land(info_of(counts), info_of(one))) return {};
     const Py_ssize_t parts = is_pair(x.dtype) ? 2 : 1;
-    by_type(part_of(x.dtype), [&](auto* to) { divide_by(to, many, outer, n, inner * parts); }, data_of(own));
+    by_type(part_of(type), [&](auto* to) { divide_by(to, many, outer, n, inner * parts); }, data_of(own));
     if (as_tensor(own) != x.tensor) copy_values(Ref::borrow(as_object(x.tensor)), as_tensor(own));
     return none();
   }

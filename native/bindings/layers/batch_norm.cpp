@@ -311,8 +311,19 @@ Gradients batch_norm_backward(const TensorInfo& g, const TensorInfo& x, const Te
 
 // --- group norm: the statistics of each group of channels of each image
 
-// (y, means, rstds), the two of (n, groups)
 constexpr Py_ssize_t kShortBlock = 256;
+constexpr Py_ssize_t kFew = 16;  // elements of a group: such groups are normalised as rows are
+
+// y = y * scale + shift of channels.
+template <class T>
+void scale_channels(T* y, const Channels& c, const Values& scale, const Values& shift) {
+  for (Py_ssize_t plane = 0; plane < c.n * c.channels; plane++, y += c.inner) {
+    const T by = static_cast<T>(scale.at(plane % c.channels, 1)), more = static_cast<T>(shift.at(plane % c.channels, 0));
+    for (Py_ssize_t i = 0; i < c.inner; i++) y[i] = y[i] * by + more;
+  }
+}
+
+// (y, means, rstds), the two of (n, groups)
 
 Triple group_norm(const TensorInfo& x, Py_ssize_t groups, const TensorOrNone& weights, const TensorOrNone& biases, double eps) {
   if (!x.is_float_or_half() || x.ndim < 2 || is_meta(x)) return {};
@@ -325,15 +336,23 @@ Triple group_norm(const TensorInfo& x, Py_ssize_t groups, const TensorOrNone& we
   const DType own = x.dtype, dtype = few * c.inner < kShortBlock ? computed_in(own) : own;
   const ptrdiff_t item = item_size(dtype);
   Ref in = contiguous_as(x.tensor, dtype), out = new_ref(dtype, as_tensor(in)->ndim(), as_tensor(in)->sizes(), DeviceType::Cpu);
-  Ref mean = new_ref(DType::F64, 2, statistics, DeviceType::Cpu);
-  Ref rstd = new_ref(DType::F64, 2, statistics, DeviceType::Cpu);
+  const bool plain = !weights.tensor && !biases.tensor, short_rows = few * c.inner <= kFew;
+  const DType kept = short_rows ? dtype : DType::F64;
+  Ref mean = new_ref(kept, 2, statistics, DeviceType::Cpu);
+  Ref rstd = new_ref(kept, 2, statistics, DeviceType::Cpu);
   const char* from = data_of(in);
-  char* to = data_of(out);
-  double* means = data_of<double>(mean);
-  double* rstds = data_of<double>(rstd);
-  const bool plain = !weights.tensor && !biases.tensor;
-  {
+  char *to = data_of(out), *mp = data_of(mean), *sp = data_of(rstd);
+  if (short_rows) {
     Unlocked unlocked(c.size() * item > kReleaseGilBytes, in, out, mean, rstd);
+    const ptrdiff_t row = few * c.inner * item;
+    parallel(c.n * groups, grain(few * c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
+      dense_kernels().layer_norm(dtype, from + begin * row, end - begin, few * c.inner, nullptr, nullptr, eps, false,
+                                 to + begin * row, mp + begin * item, sp + begin * item);
+    });
+    if (!plain) by_type(dtype, [&](auto* y) { scale_channels(y, c, weight, bias); }, to);
+  } else {
+    Unlocked unlocked(c.size() * item > kReleaseGilBytes, in, out, mean, rstd);
+    double *means = reinterpret_cast<double*>(mp), *rstds = reinterpret_cast<double*>(sp);
     parallel(c.n * groups, grain(few * c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t i = begin; i < end; i++) {
         const ptrdiff_t n = few * c.inner, at = i * n * item, first = i % groups * few;
@@ -356,6 +375,35 @@ Triple group_norm(const TensorInfo& x, Py_ssize_t groups, const TensorOrNone& we
   return tuple_of(rounded(std::move(out), own), rounded(std::move(mean), own), rounded(std::move(rstd), own));
 }
 
+// Of groups of few elements, in F32 or F64, with their statistics: the gradient of x, and the sums of g and of g * (x - mean).
+Ref short_group_norm_backward(const Ref& g, const Ref& x, const Channels& c, Py_ssize_t groups, const Ref& mean, const Ref& rstd,
+                              const Values& weight, bool wants_x, bool wants_sums, double* sums) {
+  const DType type = as_tensor(x)->dtype;
+  const Py_ssize_t few = c.channels / groups;
+  const ptrdiff_t item = item_size(type), row = few * c.inner * item;
+  Ref weighted, out;
+  if (wants_x) out = new_ref(type, as_tensor(x)->ndim(), as_tensor(x)->sizes(), DeviceType::Cpu);
+  if (wants_x && weight) weighted = owned(contiguous_copy(as_tensor(g)));
+  const char *gp = data_of(g), *xp = data_of(x), *mp = data_of(mean), *rp = data_of(rstd);
+  char *u = weighted ? data_of(weighted) : data_of(g), *to = out ? data_of(out) : nullptr;
+  Unlocked unlocked(c.size() * item > kReleaseGilBytes, g, x, mean, rstd, weighted, out);
+  if (weighted) by_type(type, [&](auto* v) { scale_channels(v, c, weight, Values()); }, u);
+  if (wants_x)
+    parallel(c.n * groups, grain(few * c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
+      dense_kernels().layer_norm_backward(type, u + begin * row, xp + begin * row, mp + begin * item, rp + begin * item, nullptr,
+                                          end - begin, few * c.inner, to + begin * row, nullptr, nullptr);
+    });
+  const auto add = [&](const auto* gs, const auto* xs, const auto* means) {
+    for (Py_ssize_t plane = 0; plane < c.n * c.channels; plane++, gs += c.inner, xs += c.inner)
+      for (Py_ssize_t i = 0; i < c.inner; i++) {
+        sums[2 * plane] += gs[i];
+        sums[2 * plane + 1] += gs[i] * (xs[i] - means[plane / few]);
+      }
+  };
+  if (wants_sums) by_type(type, add, gp, xp, mp);
+  return out;
+}
+
 // The gradients of x, weight and bias. Of the three results only the first may have been used. The statistics of halves were rounded
 // to halves, and are taken again.
 Gradients group_norm_backward(const TensorInfo& g, OnlyNone, OnlyNone, const TensorInfo& x, Py_ssize_t groups,
@@ -366,22 +414,30 @@ Gradients group_norm_backward(const TensorInfo& g, OnlyNone, OnlyNone, const Ten
   if (groups <= 0 || c.channels % groups || c.size() == 0) return {};
   Values weight, mean, rstd;
   if (!mean.read(means, c.n * groups) || !rstd.read(rstds, c.n * groups) || !weight.read(weights, c.channels)) return {};
-  const DType dtype = x.dtype, type = computed_in(dtype);
+  const bool short_rows = c.channels / groups * c.inner <= kFew;
+  // Halves are widened block by block, all at once where blocks are short.
+  const DType own = x.dtype, type = computed_in(own), dtype = c.inner < kShortBlock ? type : own;
   const ptrdiff_t item = item_size(dtype);
   const Py_ssize_t few = c.channels / groups;
-  Ref gx, xc = contiguous(x.tensor), gc = contiguous(g.tensor);
-  if (need[0]) gx = new_ref(dtype, as_tensor(gc)->ndim(), as_tensor(gc)->sizes(), DeviceType::Cpu);
-  const char* gp = data_of(gc);
-  const char* xp = data_of(xc);
-  char* out = gx ? data_of(gx) : nullptr;
+  Ref gx, xc = contiguous_as(x.tensor, dtype), gc = contiguous_as(g.tensor, dtype);
   std::vector<double> sums(static_cast<size_t>(2 * c.n * c.channels));
-  {
+  if (short_rows) {
+    const Ref again = is_half(own) ? group_norm(info_of(xc), groups, {}, {}, eps)
+                                   : tuple_of(xc, contiguous_as(means.tensor, type), contiguous_as(rstds.tensor, type));
+    const Ref m = Ref::borrow(as_object(item_of(again, 1))), r = Ref::borrow(as_object(item_of(again, 2)));
+    if (is_half(own)) mean.read(info_of(m), c.n * groups), rstd.read(info_of(r), c.n * groups);
+    gx = short_group_norm_backward(gc, xc, c, groups, m, r, weight, need[0], need[1] || need[2], sums.data());
+  } else {
+    if (need[0]) gx = new_ref(dtype, as_tensor(gc)->ndim(), as_tensor(gc)->sizes(), DeviceType::Cpu);
+    const char* gp = data_of(gc);
+    const char* xp = data_of(xc);
+    char* out = gx ? data_of(gx) : nullptr;
     Unlocked unlocked(c.size() * item > kReleaseGilBytes, gc, xc, gx);
     parallel(c.n * groups, grain(few * c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t i = begin; i < end; i++) {
         const Py_ssize_t n = few * c.inner;
         const double many = static_cast<double>(n);
-        if (is_half(dtype)) {
+        if (is_half(own)) {
           Moments m{};
           dense_kernels().plane_moments(dtype, xp + i * n * item, {1, n, n}, &m);
           mean.data[i] = m.mean;
@@ -414,6 +470,7 @@ Gradients group_norm_backward(const TensorInfo& g, OnlyNone, OnlyNone, const Ten
       values[plane % c.channels] += which == 1 ? sums[2 * plane + 1] * rstd.data[plane / few] : sums[2 * plane];
     (which == 1 ? gw : gb) = vector_of(type, values.data(), c.channels);
   }
+  if (gx) gx = rounded(std::move(gx), own);
   return gradients_of({&gx, &gw, &gb});
 }
 

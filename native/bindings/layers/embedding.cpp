@@ -111,16 +111,19 @@ Ref embedding_backward(const TensorInfo& g, const RowNumbers& index, Py_ssize_t 
 struct Bags {
   Py_ssize_t rows, columns, stride, many, total;  // of the table; bags, and row numbers in all of them
   const int64_t* offsets;
-  Ref offsets_owner;
+  Ref offsets_owner, table;
   Py_ssize_t begin(Py_ssize_t b) const { return offsets[b]; }
   Py_ssize_t end(Py_ssize_t b) const { return b + 1 < many ? offsets[b + 1] : total; }
 
-  bool read(const TensorInfo& weight, const RowNumbers& index, const RowNumbers& starts) {
+  bool read(TensorInfo& weight, const RowNumbers& index, const RowNumbers& starts) {
     if (!weight.is_float_or_half() || weight.ndim != 2 || index.ndim != 1 || starts.ndim != 1 || is_meta(weight, index, starts))
       return false;
     const Py_ssize_t item = item_size(weight.dtype);
+    if ((weight.shape[1] > 1 && weight.strides[1] != item) || !weight.tensor->is_aligned()) {
+      table = owned(contiguous_copy(weight.tensor));
+      weight = info_of(table);
+    }
     rows = weight.shape[0], columns = weight.shape[1], stride = weight.strides[0] / item;
-    if ((columns > 1 && weight.strides[1] != item) || !weight.tensor->is_aligned()) return false;
     offsets_owner = owned(contiguous_copy(starts.tensor));
     offsets = data_of<int64_t>(offsets_owner), many = starts.size(), total = index.size();
     for (Py_ssize_t b = 0; b < many; b++)
@@ -142,20 +145,27 @@ bool fits(const TensorInfo& scale, const TensorInfo& weight, const RowNumbers& i
 
 constexpr int kTogether = 64;  // rows of a bag that are added at a time
 
-// The sum (mean) of the rows of each bag, times the scale where there is one. Of halves the table is widened where bags have more rows
-// than it, else row by row.
+// The table in another type or with rows that begin on lines of the cache.
+Ref laid_table(TensorInfo& weight, DType type, Bags& b) {
+  const Py_ssize_t item = item_size(type), line = 64 / item;
+  b.stride = (b.columns + line - 1) / line * line;
+  const Py_ssize_t strides[2] = {b.stride * item, item};
+  Ref table = owned(new_strided(type, 2, weight.shape, strides, DeviceType::Cpu));
+  copy_values(table, weight.tensor);
+  weight = info_of(table);
+  return table;
+}
+
+// The sum (mean) of the rows of each bag, times the scale where there is one. The table is laid out anew where bags have many times
+// its rows, of halves where they have more; else halves are widened row by row.
 Ref embedding_bag(TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets, const TensorOrNone& scale, bool mean,
                   Py_ssize_t padding) {
   Bags b;
   if (!fits(scale, weight, index) || !b.read(weight, index, offsets)) return {};
   const Py_ssize_t shape[2] = {b.many, b.columns};
   const DType own = weight.dtype, type = computed_in(own);
-  Ref wide_table;
-  if (type != own && b.total >= b.rows) {
-    wide_table = contiguous_as(weight.tensor, type);
-    weight = info_of(wide_table);
-    b.stride = b.columns;
-  }
+  Ref table;
+  if (b.total / (type == own ? 8 : 1) >= b.rows && (type != own || b.columns > 16)) table = laid_table(weight, type, b);
   const bool half = type != weight.dtype;
   Ref out = zeros_ref(type, 2, shape, DeviceType::Cpu), by;
   if (scale.tensor) by = contiguous_as(scale.tensor, type);
@@ -200,16 +210,18 @@ Ref embedding_bag(TensorInfo& weight, const RowNumbers& index, const RowNumbers&
   return numbers.inside.load() ? rounded(std::move(out), own) : Ref();
 }
 
-// The gradients of the table and of the scale.
-Gradients embedding_bag_backward(const TensorInfo& g, const TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets,
+// The gradients of the table and of the scale; of halves rounded once.
+Gradients embedding_bag_backward(const TensorInfo& g, TensorInfo& weight, const RowNumbers& index, const RowNumbers& offsets,
                                  const TensorOrNone& scale, bool mean, Py_ssize_t padding, const Needs<2>& needs) {
   Bags b;
-  if (!weight.is_float() || !b.read(weight, index, offsets) || !fits(scale, weight, index) || is_meta(g)) return {};
+  if (!b.read(weight, index, offsets) || !fits(scale, weight, index) || is_meta(g)) return {};
   if (g.dtype != weight.dtype || g.ndim != 2 || g.shape[0] != b.many || g.shape[1] != b.columns) return {};
-  Ref gc = contiguous(g.tensor), by, to_weight, to_scale;
-  if (scale.tensor) by = contiguous(scale.tensor);
-  if (needs[0]) to_weight = zeros_ref(weight.dtype, 2, weight.shape, DeviceType::Cpu);
-  if (needs[1]) to_scale = zeros_ref(weight.dtype, 1, &b.total, DeviceType::Cpu);
+  const DType own = weight.dtype, type = computed_in(own);
+  Ref gc = contiguous_as(g.tensor, type), table, by, to_weight, to_scale;
+  if (scale.tensor) by = contiguous_as(scale.tensor, type);
+  if (needs[0]) to_weight = zeros_ref(type, 2, weight.shape, DeviceType::Cpu);
+  if (needs[1]) to_scale = zeros_ref(type, 1, &b.total, DeviceType::Cpu);
+  if (needs[1] && type != own) table = laid_table(weight, type, b);
   Numbers numbers(index, b.rows);
   const char *from = weight.data, *factors = by ? data_of(by) : nullptr, *given = data_of(gc);
   char *table_grad = to_weight ? data_of(to_weight) : nullptr, *scale_grad = to_scale ? data_of(to_scale) : nullptr;
@@ -244,9 +256,11 @@ Gradients embedding_bag_backward(const TensorInfo& g, const TensorInfo& weight, 
         });
       });
     };
-    by_type(weight.dtype, run, from, factors, given, table_grad, scale_grad);
+    by_type(type, run, from, factors, given, table_grad, scale_grad);
   }
   if (!numbers.inside.load()) return {};
+  if (to_weight) to_weight = rounded(std::move(to_weight), own);
+  if (to_scale) to_scale = rounded(std::move(to_scale), own);
   return gradients_of({&to_weight, &to_scale});
 }
 

@@ -121,7 +121,28 @@ Ref nll_loss_backward(const TensorInfo& g, const TensorInfo& target, const Tenso
   return rounded(std::move(out), c.own);
 }
 
-bool fits(const TensorInfo& x, const TensorInfo& y) { return x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor); }
+bool fits(const TensorInfo& x, const TensorInfo& y) {
+  return x.is_float_or_half() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor);
+}
+
+// The elements of two tensors, one after the other in the same order: that of memory where both have the same.
+struct Both {
+  Both(const TensorInfo& x, const TensorInfo& y, DType type) : like(x.tensor), type(type) {
+    alike = lie_alike(x.tensor, y.tensor);
+    const auto laid = [&](const TensorInfo& a) {
+      return alike ? converted(Ref::borrow(as_object(a.tensor)), type) : contiguous_as(a.tensor, type);
+    };
+    this->x = laid(x), this->y = laid(y);
+  }
+  // A new tensor whose elements lie as those do.
+  Ref made(DeviceType device) const {
+    return alike && device != DeviceType::Meta ? owned(new_like(like, type)) : new_ref(type, like->ndim(), like->sizes(), device);
+  }
+  Tensor* like;
+  DType type;
+  bool alike;
+  Ref x, y;
+};
 
 // f(a, b, n), a sum over two rows, of pieces of one length, added up in their order: the sum does not depend on the threads.
 template <class F>
@@ -136,54 +157,58 @@ double added_up(const F& f, const char* a, const char* b, Py_ssize_t n, ptrdiff_
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-// The operands of a sum over all pairs of elements, in whatever order.
-std::pair<Ref, Ref> in_one_order(const TensorInfo& x, const TensorInfo& y) {
-  if (lie_alike(x.tensor, y.tensor)) return {Ref::borrow(as_object(x.tensor)), Ref::borrow(as_object(y.tensor))};
-  return {contiguous(x.tensor), contiguous(y.tensor)};
-}
-
 // There are kernels for the mean alone.
 using Mean = OneOf<"mean">;
 
 // The mean of (x - y)^2.
 Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
   if (!fits(x, y)) return {};
-  const auto [xc, yc] = in_one_order(x, y);
-  Ref loss = new_ref(x.dtype, 0, nullptr, device_of(x, y));
-  if (!has_memory(loss)) return loss;
+  const DType type = computed_in(x.dtype);
+  const Both both(x, y, type);
+  const Ref &xc = both.x, &yc = both.y;
+  Ref loss = new_ref(type, 0, nullptr, device_of(x, y));
   const Py_ssize_t n = x.size();
   const char* a = data_of(xc);
   const char* b = data_of(yc);
-  double sum;
-  {
-    Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, xc, yc);
+  double sum = 0;
+  if (has_memory(loss)) {
+    Unlocked unlocked(n * item_size(type) > kReleaseGilBytes, xc, yc);
     const auto squares = [&](const char* p, const char* q, Py_ssize_t some) {
-      return dense_kernels().squared_difference(x.dtype, p, q, some);
+      return dense_kernels().squared_difference(type, p, q, some);
     };
-    sum = added_up(squares, a, b, n, item_size(x.dtype));
+    sum = added_up(squares, a, b, n, item_size(type));
   }
   each_value(loss, [&]<class T>(T) { return static_cast<T>(sum) / static_cast<T>(n); });
-  return loss;
+  return rounded(std::move(loss), x.dtype);
+}
+
+// The element of a tensor that has one.
+double number_of(const TensorInfo& a) {
+  const DType type = computed_in(a.dtype);
+  const Ref held = contiguous_as(a.tensor, type);
+  return by_type(type, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(held)));
 }
 
 // 2 g / n * (x - y), for g of one element.
 Ref difference_scaled(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, DeviceType device) {
-  Ref gc = contiguous(g.tensor), xc = contiguous(x.tensor), yc = contiguous(y.tensor);
-  Ref out = new_ref(x.dtype, x.ndim, x.shape, device);
+  const DType type = computed_in(x.dtype);
+  const Both both(x, y, type);
+  const Ref &xc = both.x, &yc = both.y;
+  Ref out = both.made(device);
   const Py_ssize_t n = x.size();
-  if (device == DeviceType::Meta || n == 0) return out;
-  const void* gp = data_of(gc);
-  const double scale = x.dtype == DType::F32 ? *static_cast<const float*>(gp) : *static_cast<const double*>(gp);
-  const ptrdiff_t item = item_size(x.dtype);
-  const char* a = data_of(xc);
-  const char* b = data_of(yc);
-  char* to = data_of(out);
-  Unlocked unlocked(n * item > kReleaseGilBytes, xc, yc, out);
-  parallel(n, kThreadElements, [&](ptrdiff_t begin, ptrdiff_t end) {
-    const ptrdiff_t at = begin * item;
-    dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
-  });
-  return out;
+  if (device != DeviceType::Meta && n > 0) {
+    const double scale = number_of(g);
+    const ptrdiff_t item = item_size(type);
+    const char* a = data_of(xc);
+    const char* b = data_of(yc);
+    char* to = data_of(out);
+    Unlocked unlocked(n * item > kReleaseGilBytes, xc, yc, out);
+    parallel(n, kThreadElements, [&](ptrdiff_t begin, ptrdiff_t end) {
+      const ptrdiff_t at = begin * item;
+      dense_kernels().scaled_difference(type, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
+    });
+  }
+  return rounded(std::move(out), x.dtype);
 }
 
 Gradients mse_loss_backward(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, Mean, const Needs<2>& needs) {
@@ -207,21 +232,22 @@ bool is_limit(double limit) { return limit > 0 && limit < HUGE_VAL; }
 // The sum or mean of d^2 / 2 where |d| = |x - y| is below the limit, else limit * (|d| - limit / 2), times `scale`.
 Ref huber(const TensorInfo& x, const TensorInfo& y, const ToOne& how, double limit, double scale) {
   if (!fits(x, y) || !is_limit(limit)) return {};
-  const auto [xc, yc] = in_one_order(x, y);
-  Ref loss = new_ref(x.dtype, 0, nullptr, device_of(x, y));
-  if (!has_memory(loss)) return loss;
+  const DType type = computed_in(x.dtype);
+  const Both both(x, y, type);
+  const Ref &xc = both.x, &yc = both.y;
+  Ref loss = new_ref(type, 0, nullptr, device_of(x, y));
   const Py_ssize_t n = x.size();
   const char *a = data_of(xc), *b = data_of(yc);
-  double sum;
-  {
-    Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, xc, yc);
+  double sum = 0;
+  if (has_memory(loss)) {
+    Unlocked unlocked(n * item_size(type) > kReleaseGilBytes, xc, yc);
     const auto losses = [&](const char* p, const char* q, Py_ssize_t some) {
-      return dense_kernels().huber_sum(x.dtype, p, q, some, limit);
+      return dense_kernels().huber_sum(type, p, q, some, limit);
     };
-    sum = added_up(losses, a, b, n, item_size(x.dtype)) * scale;
+    sum = added_up(losses, a, b, n, item_size(type)) * scale;
   }
   each_value(loss, [&]<class T>(T) { return how.mean() ? static_cast<T>(sum) / static_cast<T>(n) : static_cast<T>(sum); });
-  return loss;
+  return rounded(std::move(loss), x.dtype);
 }
 
 Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, const ToOne& how, double limit,
@@ -229,14 +255,15 @@ Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const Tens
   if (!fits(x, y) || g.dtype != x.dtype || g.size() != 1 || !is_limit(limit)) return {};
   const DeviceType device = device_of(g, x, y);
   const Py_ssize_t n = x.size();
-  const ptrdiff_t item = item_size(x.dtype);
-  Ref gc = contiguous(g.tensor), xc = contiguous(x.tensor), yc = contiguous(y.tensor), made[2];
+  const DType type = computed_in(x.dtype);
+  const ptrdiff_t item = item_size(type);
+  const Both both(x, y, type);
+  const Ref &xc = both.x, &yc = both.y;
+  Ref made[2];
   for (int i = 0; i < 2; i++)
-    if (needs[i]) made[i] = new_ref(x.dtype, x.ndim, x.shape, device);
+    if (needs[i]) made[i] = both.made(device);
   if (device != DeviceType::Meta && n) {
-    const double share = by_type(
-        x.dtype, [](const auto* p) { return static_cast<double>(*p); }, static_cast<const char*>(data_of(gc)));
-    const double factor = share * scale / (how.mean() ? static_cast<double>(n) : 1);
+    const double factor = number_of(g) * scale / (how.mean() ? static_cast<double>(n) : 1);
     const char *a = data_of(xc), *b = data_of(yc);
     for (int i = 0; i < 2; i++) {
       if (!made[i]) continue;
@@ -244,10 +271,12 @@ Gradients huber_backward_of(const TensorInfo& g, const TensorInfo& x, const Tens
       Unlocked unlocked(n * item > kReleaseGilBytes, xc, yc, made[i]);
       parallel(n, kThreadElements, [&](ptrdiff_t begin, ptrdiff_t end) {
         const ptrdiff_t at = begin * item;
-        dense_kernels().huber_slope(x.dtype, a + at, b + at, limit, i ? -factor : factor, end - begin, to + at);
+        dense_kernels().huber_slope(type, a + at, b + at, limit, i ? -factor : factor, end - begin, to + at);
       });
     }
   }
+  for (Ref& each : made)
+    if (each) each = rounded(std::move(each), x.dtype);
   return gradients_of({&made[0], &made[1]});
 }
 

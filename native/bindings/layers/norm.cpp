@@ -60,9 +60,7 @@ Triple layer_norm(TensorInfo& x, Py_ssize_t normalized, TensorOrNone& weight, Te
     const DType dtype = x.dtype;
     Ref held[3];
     widen(x, held[0]), widen(weight, held[1]), widen(bias, held[2]);
-    const Ref wide = layer_norm(x, normalized, weight, bias, eps);
-    const auto item = [&](int i) { return contiguous_as(item_of(wide, i), dtype); };
-    return wide ? tuple_of(item(0), item(1), item(2)) : Ref();
+    return rounded_items(layer_norm(x, normalized, weight, bias, eps), dtype);
   }
   Rows r;
   if (!x.is_float() || !split(x, normalized, r)) return {};

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
+
+#include "kernels/copy.h"
 
 namespace rushlight {
 namespace {
@@ -136,22 +139,38 @@ Ref col2im(const TensorInfo& x, const Sizes& size, const Sizes& kernel, const Si
 
 // ---- maxima at random distances (ops/layers/fractional_pooling.py has the definition)
 
-// Where the windows of one dimension begin; false where one is outside.
+// Where the windows of one dimension begin in each plane, whose random numbers are `pitch` apart; false where one is outside. The
+// halves that `own` may be are rounded at each step.
 template <class T>
-bool window_starts(T u, Py_ssize_t size, Py_ssize_t count, Py_ssize_t kernel, Py_ssize_t* starts) {
-  const T a = count > 1 ? static_cast<T>(static_cast<double>(size - kernel) / static_cast<double>(count - 1)) : T(0);
-  if (!(u >= 0 && u <= 1)) return false;
-  for (Py_ssize_t i = 0; i + 1 < count; i++) {
-    starts[i] = static_cast<Py_ssize_t>((static_cast<T>(i) + u) * a) - static_cast<Py_ssize_t>(u * a);
-    if (starts[i] < 0 || starts[i] > size - kernel) return false;
+bool window_starts(const T* us, Py_ssize_t pitch, Py_ssize_t planes, Py_ssize_t size, Py_ssize_t count, Py_ssize_t kernel,
+                   DType own, std::vector<Py_ssize_t>& starts) {
+  T a = count > 1 ? static_cast<T>(static_cast<double>(size - kernel) / static_cast<double>(count - 1)) : T(0);
+  std::vector<T> steps(static_cast<size_t>(count)), at(static_cast<size_t>(planes * count));
+  for (Py_ssize_t i = 0; i < count; i++) steps[i] = static_cast<T>(i);
+  round_to(own, &a, 1), round_to(own, steps.data(), count);
+  bool good = true;
+  for (Py_ssize_t p = 0; p < planes; p++, us += pitch) {
+    good = good && *us >= 0 && *us <= 1;
+    for (Py_ssize_t i = 0; i < count; i++) at[p * count + i] = steps[i] + *us;
   }
-  starts[count - 1] = size - kernel;
-  return true;
+  if (!good) return false;
+  round_to(own, at.data(), planes * count);
+  for (T& x : at) x *= a;
+  round_to(own, at.data(), planes * count);
+  starts.resize(at.size());
+  for (Py_ssize_t first = 0; first < planes * count; first += count) {
+    for (Py_ssize_t i = first; i < first + count - 1; i++) {
+      starts[i] = static_cast<Py_ssize_t>(at[i]) - static_cast<Py_ssize_t>(at[first]);
+      good = good && starts[i] >= 0 && starts[i] <= size - kernel;
+    }
+    starts[first + count - 1] = size - kernel;
+  }
+  return good;
 }
 
 Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const Shape& kernel, const Shape& count) {
   const int n = kernel.n;
-  if (!x.is_float() || samples.dtype != x.dtype || (n != 2 && n != 3) || count.n != n || x.ndim < n || is_meta(x, samples))
+  if (!x.is_float_or_half() || samples.dtype != x.dtype || (n != 2 && n != 3) || count.n != n || x.ndim < n || is_meta(x, samples))
     return {};
   Py_ssize_t shape[kMaxDims], size[3] = {1, 1, 1}, windows[3] = {1, 1, 1}, sides[3] = {1, 1, 1}, planes = 1;
   std::copy_n(x.shape, x.ndim, shape);
@@ -163,8 +182,9 @@ Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const S
     shape[x.ndim - n + d] = windows[at];
   }
   if (samples.size() < planes * n) return {};
-  Ref in = contiguous(x.tensor), random = contiguous(samples.tensor);
-  Ref out = new_ref(x.dtype, x.ndim, shape, DeviceType::Cpu), indices = new_ref(DType::I64, x.ndim, shape, DeviceType::Cpu);
+  const DType own = x.dtype, type = computed_in(own);
+  Ref in = contiguous_as(x.tensor, type), random = contiguous_as(samples.tensor, type);
+  Ref out = new_ref(type, x.ndim, shape, DeviceType::Cpu), indices = new_ref(DType::I64, x.ndim, shape, DeviceType::Cpu);
   const char *from = data_of(in), *drawn = data_of(random);
   char* to = data_of(out);
   int64_t* places = data_of<int64_t>(indices);
@@ -173,16 +193,14 @@ Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const S
     Unlocked unlocked(as_tensor(in)->nbytes() > kReleaseGilBytes, in, random, out, indices);
     const auto run = [&]<class T>(const T* volume, const T* us, T* best_of) {
       std::vector<Py_ssize_t> starts[3];
-      for (int d = 0; d < 3; d++) starts[d].assign(static_cast<size_t>(windows[d]), 0);
-      for (Py_ssize_t p = 0; p < planes && good; p++, volume += size[0] * size[1] * size[2], us += n) {
-        for (int d = 3 - n; d < 3; d++) {
-          const T u = us[n == 2 ? 2 - d : d];
-          good = good && window_starts(u, size[d], windows[d], sides[d], starts[d].data());
-        }
-        if (!good) break;
-        for (Py_ssize_t z : starts[0])
-          for (Py_ssize_t y : starts[1])
-            for (Py_ssize_t w : starts[2]) {
+      starts[0].assign(static_cast<size_t>(planes), 0);
+      for (int d = 3 - n; d < 3; d++)
+        good = good && window_starts(us + (n == 2 ? 2 - d : d), n, planes, size[d], windows[d], sides[d], own, starts[d]);
+      for (Py_ssize_t p = 0; p < planes && good; p++, volume += size[0] * size[1] * size[2]) {
+        const auto of = [&](int d) { return std::span(starts[d]).subspan(p * windows[d], windows[d]); };
+        for (Py_ssize_t z : of(0))
+          for (Py_ssize_t y : of(1))
+            for (Py_ssize_t w : of(2)) {
               Py_ssize_t where = (z * size[1] + y) * size[2] + w;
               T best = volume[where];
               for (Py_ssize_t i = z; i < z + sides[0]; i++)
@@ -198,9 +216,9 @@ Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const S
             }
       }
     };
-    by_type(x.dtype, run, from, drawn, to);
+    by_type(type, run, from, drawn, to);
   }
-  return good ? tuple_of(out, indices) : Ref();
+  return good ? tuple_of(rounded(std::move(out), own), indices) : Ref();
 }
 
 const KernelRows rows{

@@ -245,6 +245,10 @@ Pair lu_factor_regular(const TensorInfo& a, bool pivot) {
 
 // L and U from one matrix, row by row, as PyTorch has them: the columns of their transposes.
 Pair lu_unpack(const TensorInfo& a) {
+  if (is_half(a.dtype) && !is_accelerated(a)) {
+    const Ref wide = contiguous_as(a.tensor, DType::F32);
+    return rounded_items(lu_unpack(info_of(wide)), a.dtype);
+  }
   One one;
   if (!read_one(a, one, false)) return {};
   const Py_ssize_t m = one.a.rows, n = one.a.columns, k = std::min(m, n);

@@ -228,19 +228,20 @@ void fill_empty(Reduce op, DType result, char* out, Py_ssize_t n) {
     }
 }
 
-// Rows of adjacent halves, each widened piece by piece.
+// Rows of adjacent halves, widened piece by piece: some rows, or a part of one.
 void reduce_halves(Reduce op, DType dtype, const char* in, Py_ssize_t rows, Py_ssize_t n, char* out, char* partial) {
   constexpr Py_ssize_t kPiece = 4096;
-  const Py_ssize_t pieces = (n + kPiece - 1) / kPiece;
+  const Py_ssize_t pieces = (n + kPiece - 1) / kPiece, together = std::max<Py_ssize_t>(kPiece / n, 1);
   const Reducer kernel = dense_kernels().reducer(op, DType::F32);
   const ptrdiff_t result_item = item_size(kernel.result);
   char* results = pieces > 1 ? partial : out;
   parallel(rows * pieces, kChunk / std::min(n, kPiece) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     alignas(64) float wide[kPiece];
-    for (ptrdiff_t i = begin; i < end; i++) {
+    for (ptrdiff_t i = begin, many; i < end; i += many) {
       const Py_ssize_t first = i % pieces * kPiece, count = std::min(n - first, kPiece);
-      kernels().convert_adjacent(dtype, in + (i / pieces * n + first) * 2, DType::F32, wide, count);
-      kernel.rows(reinterpret_cast<const char*>(wide), 1, 0, count, results + i * result_item);
+      many = std::min<ptrdiff_t>(together, end - i);
+      kernels().convert_adjacent(dtype, in + (i / pieces * n + first) * 2, DType::F32, wide, many * count);
+      kernel.rows(reinterpret_cast<const char*>(wide), many, count * 4, count, results + i * result_item);
     }
   });
   if (pieces > 1) dense_kernels().reducer(next_stage(op), kernel.result).rows(results, rows, pieces * result_item, pieces, out);
@@ -261,7 +262,7 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
   const bool half = is_half(a.dtype) && !is_meta(a);
   const Py_ssize_t length = half ? reduced_count(a, mask) : 0;
   const bool by_halves = length && a.size() && a.contiguous() && are_last(mask, a.ndim);
-  if (half && !by_halves) return reduce(op, info_of(contiguous_as(a.tensor, DType::F32)), mask, keepdim);
+  if (half && !by_halves) return reduce(op, info_of(converted(Ref::borrow(as_object(a.tensor)), DType::F32)), mask, keepdim);
   const Reducer kernel = dense_kernels().reducer(op, computed_in(a.dtype));
   if (!kernel.rows) return Ref();
   Py_ssize_t shape[kMaxDims];
@@ -349,7 +350,7 @@ template <class... P, Ref (*F)(const TensorInfo&, P...)>
 struct HalvesToo<F> {
   static Ref call(const TensorInfo& a, P... more) {
     if (!is_half(a.dtype) || is_meta(a)) return F(a, more...);
-    const Ref wide = contiguous_as(a.tensor, DType::F32);
+    const Ref wide = converted(Ref::borrow(as_object(a.tensor)), DType::F32);
     Ref result = F(info_of(wide), more...);
     return result && as_tensor(result)->dtype == DType::F32 ? contiguous_as(as_tensor(result), a.dtype) : std::move(result);
   }
@@ -378,12 +379,14 @@ struct DimOrNone : Dims {
 // The least and the greatest of the elements.
 Pair aminmax(const TensorInfo& a, DimOrNone dims, bool keepdim) {
   if (is_accelerated(a) || !a.size()) return {};
-  const Ref least = as_given(reduce(Reduce::Min, a, dims.mask, keepdim), a);
-  return least ? tuple_of(least, as_given(reduce(Reduce::Max, a, dims.mask, keepdim), a)) : Ref();
+  const Ref in = converted(Ref::borrow(as_object(a.tensor)), computed_in(a.dtype));
+  const TensorInfo wide = info_of(in);
+  const Ref least = as_given(reduce(Reduce::Min, wide, dims.mask, keepdim), a);
+  return least ? tuple_of(least, as_given(reduce(Reduce::Max, wide, dims.mask, keepdim), a)) : Ref();
 }
 
 Ref count_nonzero(const TensorInfo& a, Dims dims) {
-  const Ref truth = contiguous_as(a.tensor, DType::Bool);
+  const Ref truth = converted(Ref::borrow(as_object(a.tensor)), DType::Bool);
   return reduce(Reduce::Sum, info_of(truth), dims.mask ? dims.mask : all_dims(a.ndim), false);
 }
 
@@ -432,12 +435,12 @@ Ref vector_norm(const TensorInfo& a, double ord, Dims dims, bool keepdim, OnlyNo
   if (is_accelerated(a) || is_meta(a) || !a.is_float_or_half() || !a.size() || ord == 0 || std::isnan(ord)) return {};
   if (!dims.mask) dims.mask = all_dims(a.ndim);
   const DType type = computed_in(a.dtype);
-  if (ord == 2 && type == a.dtype) return norm2(a, dims, keepdim, none);
-  const Ref in = contiguous_as(a.tensor, type);
+  const bool as_it_lies = ord == 2 || (is_dense(a.tensor) && a.tensor->is_aligned());
+  const Ref in = as_it_lies ? converted(Ref::borrow(as_object(a.tensor)), type) : contiguous_as(a.tensor, type);
   if (ord == 2) return as_given(norm2(info_of(in), dims, keepdim, none), a);
   const bool extreme = std::isinf(ord), power = !extreme && ord != 1;
   const TensorInfo wide = info_of(in);
-  const Ref sizes = new_ref(type, wide.ndim, wide.shape, DeviceType::Cpu);
+  const Ref sizes = owned(new_like(wide.tensor, type));
   {
     const char* data = data_of(in);
     char* out = data_of(sizes);
@@ -725,15 +728,16 @@ Ref pairs_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& t
 }
 
 Ref prod_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& total, DimOrNone dim, bool /* keepdim */) {
-  if ((!a.is_float() && !is_pair(a.dtype)) || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total)) return {};
+  if ((!a.is_float_or_half() && !is_pair(a.dtype)) || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total)) return {};
+  const DType type = computed_in(a.dtype);
   Py_ssize_t outer = 1, inner = 1;
   const Py_ssize_t n = reduced_count(a, dim.mask);
   const int at = dim.given && a.ndim ? __builtin_ctzll(dim.mask) : 0;
   for (int i = 0; dim.given && i < a.ndim; i++) (i < at ? outer : inner) *= i == at ? 1 : a.shape[i];
   if (g.size() != outer * inner || total.size() != outer * inner) return {};
   if (is_pair(a.dtype)) return pairs_backward(a, g, total, outer, n, inner);
-  const Ref in = contiguous(a.tensor), slopes = contiguous(g.tensor), totals = contiguous(total.tensor);
-  Ref result = new_ref(a.dtype, a.ndim, a.shape, DeviceType::Cpu);
+  const Ref in = contiguous_as(a.tensor, type), slopes = contiguous_as(g.tensor, type), totals = contiguous_as(total.tensor, type);
+  Ref result = new_ref(type, a.ndim, a.shape, DeviceType::Cpu);
   const auto run = [&]<class T>(const T* x, const T* slope, const T* product, T* out) {
     parallel(outer, kChunk / (n * inner + 1) + 1, [=](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t o = begin; o < end; o++)
@@ -742,9 +746,11 @@ Ref prod_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& to
   };
   const char *x = data_of(in), *slope = data_of(slopes), *product = data_of(totals);
   char* out = data_of(result);
-  Unlocked unlocked(a.size() * item_size(a.dtype) > kReleaseGilBytes, in, slopes, totals, result);
-  by_type(a.dtype, run, x, slope, product, out);
-  return result;
+  {
+    Unlocked unlocked(a.size() * item_size(type) > kReleaseGilBytes, in, slopes, totals, result);
+    by_type(type, run, x, slope, product, out);
+  }
+  return rounded(std::move(result), a.dtype);
 }
 
 // The log of the sum of exponentials.
@@ -804,7 +810,7 @@ const KernelRows rows{
     long_kernel<extreme_and_place<false>, "min_dim(a, dim, keepdim=False): (values, indices)">(),
     long_kernel<place<true>, "argmax(a, dim=None, keepdim=False): the first index; a NaN wins">(),
     long_kernel<place<false>, "argmin(a, dim=None, keepdim=False): the first index; a NaN wins">(),
-    long_kernel<logsumexp, "logsumexp(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<HalvesToo<logsumexp>::call, "logsumexp(a, dims=None, keepdim=False, dtype=None)">(),
     long_kernel<sum_to, "sum_to(a, shape): undoes broadcasting from shape to a.shape by summing">(),
 };
 

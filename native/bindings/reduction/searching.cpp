@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "bindings/kernel.h"
+#include "kernels/copy.h"
 #include "kernels/sorting.h"
 
 namespace rushlight {
@@ -183,7 +184,7 @@ struct Tally {
 
 // Counts of values in bins of one width, from `low` to `high`; each step is rounded to T. False where there is something to refuse.
 template <class T>
-bool count_even(const T* x, Py_ssize_t n, T low, T high, Tally& counts) {
+bool count_even(DType type, const T* x, Py_ssize_t n, T low, T high, Tally& counts) {
   if (low == high && n) {
     high = low = x[0];
     int nan = 0;
@@ -196,14 +197,24 @@ bool count_even(const T* x, Py_ssize_t n, T low, T high, Tally& counts) {
   }
   if (!std::isfinite(low) || !std::isfinite(high)) return false;
   if (low == high) low = static_cast<T>(low - 1), high = static_cast<T>(high + 1);
-  const T many = static_cast<T>(counts.size), range = high - low, last = static_cast<T>(counts.size - 1);
+  T many = static_cast<T>(counts.size), last = static_cast<T>(counts.size - 1);
+  round_to(type, &low, 1), round_to(type, &high, 1), round_to(type, &many, 1);
+  T range = high - low;
+  round_to(type, &range, 1);
   constexpr Py_ssize_t kBlock = 256;
   int32_t numbers[kBlock];
+  T way[kBlock];
   for (Py_ssize_t i = 0; i < n; i += kBlock) {
     const Py_ssize_t m = std::min(kBlock, n - i);
+    for (Py_ssize_t j = 0; j < m; j++) way[j] = x[i + j] - low;
+    round_to(type, way, m);
+    for (Py_ssize_t j = 0; j < m; j++) way[j] *= many;
+    round_to(type, way, m);
+    for (Py_ssize_t j = 0; j < m; j++) way[j] /= range;
+    round_to(type, way, m);
     for (Py_ssize_t j = 0; j < m; j++) {
-      const T v = x[i + j], way = (v - low) * many / range;
-      numbers[j] = v >= low && v <= high ? static_cast<int32_t>(way < last ? way : last) : -1;
+      const T v = x[i + j];
+      numbers[j] = v >= low && v <= high ? static_cast<int32_t>(way[j] < last ? way[j] : last) : -1;
     }
     counts.add(numbers, m);
   }
@@ -212,19 +223,20 @@ bool count_even(const T* x, Py_ssize_t n, T low, T high, Tally& counts) {
 
 // NotImplemented to anything that is not in order, as the two that follow.
 Ref histc(const TensorInfo& a, Py_ssize_t bins, double low, double high) {
-  if (!a.is_float() || is_meta(a) || bins <= 0 || bins > (1 << 24) || low > high) return {};
-  const Ref held = contiguous(a.tensor);
-  Ref out = new_ref(a.dtype, 1, &bins, DeviceType::Cpu);
+  if (!a.is_float_or_half() || is_meta(a) || bins <= 0 || bins > (1 << 24) || low > high) return {};
+  const DType type = computed_in(a.dtype);
+  const Ref held = contiguous_as(a.tensor, type);
+  Ref out = new_ref(type, 1, &bins, DeviceType::Cpu);
   Tally counts(bins);
   if (!counts.at) return no_memory();
   const Py_ssize_t n = a.size();
   const auto count = [&]<class T>(T* to, const T* x) {
     Unlocked unlocked(n > kReleaseGilBytes / 8, held, out);
-    if (!count_even(x, n, static_cast<T>(low), static_cast<T>(high), counts)) return false;
+    if (!count_even(a.dtype, x, n, static_cast<T>(low), static_cast<T>(high), counts)) return false;
     counts.sums(to);
     return true;
   };
-  return by_type(a.dtype, count, data_of(out), data_of<const char>(held)) ? std::move(out) : Ref();
+  return by_type(type, count, data_of(out), data_of<const char>(held)) ? rounded(std::move(out), a.dtype) : Ref();
 }
 
 Ref count_numbers(const TensorInfo& a, const TensorOrNone& weights, Py_ssize_t least) {

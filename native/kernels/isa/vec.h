@@ -214,6 +214,17 @@ RUSHLIGHT_INLINE T fold_lanes(Vec<T> a, F combine) {
   if constexpr (W == 0) return a.v[0];
   else return fold_lanes<W / 2>(combine(a, turned<T, W>(a, std::make_integer_sequence<int, Vec<T>::N>{})), combine);
 }
+// Every second of 2 N - 1 elements: the even ones of the first register, the odd ones of the last.
+template <class T, int... I>
+RUSHLIGHT_INLINE Vec<T> every_second(const T* p, std::integer_sequence<int, I...>) {
+  constexpr int N = Vec<T>::N;
+  const Vec<T> a = Vec<T>::load(p), b = Vec<T>::load(p + N - 1);
+  return {__builtin_shufflevector(a.v, b.v, (I < N / 2 ? 2 * I : 2 * I + 1)...)};
+}
+template <class T>
+RUSHLIGHT_INLINE Vec<T> every_second(const T* p) {
+  return every_second(p, std::make_integer_sequence<int, Vec<T>::N>{});
+}
 #endif
 #endif
 

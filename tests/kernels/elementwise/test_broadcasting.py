@@ -63,3 +63,27 @@ def test_arithmetic_of_few_complex_numbers(dtype):
         np.testing.assert_array_equal((few - 2j).numpy(), numbers - numbers.dtype.type(2j))
         np.testing.assert_array_equal((few + 2.5).numpy(), numbers + numbers.dtype.type(2.5))
         np.testing.assert_array_equal((-few).numpy(), -numbers)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_second_element(dtype):
+    for n in (1, 7, 8, 9, 15, 16, 17, 31, 33, 70, 300):
+        x = np.random.default_rng(n).standard_normal((3, 2 * n)).astype(dtype)
+        for part in (x[:, ::2], x[:, 1::2]):
+            found = torch.from_numpy(part) + torch.from_numpy(part)
+            np.testing.assert_array_equal(found.numpy(), part + part)
+            np.testing.assert_array_equal(torch.from_numpy(part).contiguous().numpy(), part)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "bool", "int8"])
+def test_operands_that_lie_alike(name):
+    x = torch.arange(-30, 30).reshape(3, 4, 5).to(getattr(torch, name))
+    for order in ((2, 0, 1), (0, 2, 1), (2, 1, 0)):
+        y = x.permute(order)
+        for op in (torch.abs, torch.neg) if name != "bool" else (torch.logical_not,):
+            found = op(y)
+            assert torch.equal(found, op(y.contiguous())) and found.stride() == y.stride()
+        assert torch.equal(
+            y & y if name in ("bool", "int8") else y + y,
+            (x + x).permute(order) if name not in ("bool", "int8") else y,
+        )

@@ -134,3 +134,56 @@ def test_small_integers_wrap(dtype):
             np.testing.assert_array_equal(found.numpy(), expected)
     first, expected = int(a[0]), a[0] - a
     np.testing.assert_array_equal(x.neg_().add_(first).numpy(), expected)
+
+
+def down(a, b):
+    """What torch computes of halves: a NumPy array of them rounds each step."""
+    rest = np.fmod(a, b)
+    whole = (a - rest) / b
+    whole = np.where((rest != 0) & ((b < 0) != (rest < 0)), whole - a.dtype.type(1), whole)
+    floor = np.floor(whole)
+    floor = np.where(whole - floor > a.dtype.type(0.5), floor + a.dtype.type(1), floor)
+    floor = np.where(whole != 0, floor, np.copysign(a.dtype.type(0), a / b))
+    return np.where(b == 0, a / b, floor)
+
+
+def towards_zero(a, b):
+    return np.trunc(a / b)
+
+
+def times_log(a, b):
+    return np.where(np.isnan(b), b, np.where(a == 0, a.dtype.type(0), a * np.log(b)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    "expected, function",
+    [
+        (down, torch.floor_divide),
+        (down, lambda a, b, **out: torch.div(a, b, rounding_mode="floor", **out)),
+        (towards_zero, lambda a, b, **out: torch.div(a, b, rounding_mode="trunc", **out)),
+        (times_log, torch.xlogy),
+    ],
+    ids=["floor_divide", "down", "towards zero", "xlogy"],
+)
+def test_halves_are_rounded_at_each_step(expected, function, dtype):
+    a, b = (torch.from_numpy(x).to(dtype) for x in numbers(np.float32))
+
+    def check(found, a, b):
+        with np.errstate(all="ignore"):
+            want = expected(a._array, b._array).astype(np.float32)
+        np.testing.assert_array_equal(found.float().numpy(), want)
+        number = ~np.isnan(want)
+        signs = np.signbit(found.float().numpy()), np.signbit(want)
+        np.testing.assert_array_equal(signs[0][number], signs[1][number])
+
+    check(function(a, b), a, b)
+    x, y = (t[:2100].reshape(30, 70) for t in (a, b))
+    check(function(x.T, y.T), x.T, y.T)
+    check(function(x[:, ::2], y[0, :35]), x[:, ::2], y[:1, :35].expand(30, 35))
+    whole = torch.arange(1, 1 + len(a))
+    check(function(a, whole), a, whole.to(dtype))
+    out = torch.empty(len(a))
+    function(a, b, out=out)
+    check(out, a, b)
+    assert function(a[:0], b[:0]).shape == (0,)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import rushlight as torch
 from rushlight import _core
 
 kernels = _core.kernels
@@ -31,3 +32,27 @@ def test_embedding_bag(columns, dtype, scaled, padding):
     wrong = index.copy()
     wrong[-1] = 20
     assert kernels.embedding_bag(table, wrong, starts, scale, False, padding) is NotImplemented
+
+
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("columns", [3, 77])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_bags_of_halves_are_rounded_once(columns, scaled, half):
+    torch.manual_seed(0)
+    starts = torch.tensor([0, 5, 5, 70])
+    for rows in (2, 20, 900):  # fewer than there are row numbers, and more
+        index = torch.randint(rows, (201,))
+        table = torch.randn(rows, columns).to(half)
+        scale = torch.rand(201).to(half) if scaled else None
+        g = torch.randn(4, columns).to(half)
+        wide = [None if t is None else t.float() for t in (table, scale, g)]
+        found = kernels.embedding_bag(table, index, starts, scale, False, 1)
+        want = kernels.embedding_bag(wide[0], index, starts, wide[1], False, 1)
+        assert torch.equal(found, want.to(half))
+        needs = (3, 2 if scaled else 0)
+        found = kernels.embedding_bag_backward(g, table, index, starts, scale, False, 1, needs)
+        want = kernels.embedding_bag_backward(
+            wide[2], wide[0], index, starts, wide[1], False, 1, needs
+        )
+        assert torch.equal(found[0], want[0].to(half))
+        assert not scaled or torch.equal(found[1], want[1].to(half))

@@ -154,3 +154,21 @@ def test_random_windows():
             assert out[b, c, i, j] == x[b, c, y : y + 2, z : z + 3].max()
             assert x[b, c].flat[places[b, c, i, j]] == out[b, c, i, j]
     assert kernels.fractional_max_pool(x, u + 2, (2, 3), (4, 3)) is NotImplemented
+
+
+@pytest.mark.parametrize("half", [rushlight.float16, rushlight.bfloat16])
+def test_random_windows_of_halves_begin_where_each_step_is_rounded(half):
+    given = sample((1, 3, 300, 5), np.float32), sample((1, 3, 2), np.float32)
+    x, u = (rushlight.from_numpy(t).to(half) for t in given)
+    u = u.abs().clamp(max=1)
+    one = u._array.dtype.type
+    out, places = kernels.fractional_max_pool(x, u, (1, 5), (97, 1))
+    assert out.dtype is half
+    for c in range(3):
+        r, a = u._array[0, c, 1], one(299 / 96)
+        starts = [int((one(i) + r) * a) - int(r * a) for i in range(96)] + [299]
+        wide = x.float().numpy()[0, c, starts]
+        np.testing.assert_array_equal(out.float().numpy()[0, c, :, 0], wide.max(1))
+        np.testing.assert_array_equal(
+            places.numpy()[0, c, :, 0], wide.argmax(1) + 5 * np.array(starts)
+        )

@@ -42,6 +42,21 @@ def test_huber(n, dtype):
     assert kernels.huber_loss(x, y, "none", 1.0) is NotImplemented
 
 
+@pytest.mark.parametrize("half", [rushlight.float16, rushlight.bfloat16])
+@pytest.mark.parametrize("name", ["mse_loss", "huber_loss", "smooth_l1_loss"])
+def test_losses_of_halves_are_rounded_once(name, half):
+    x, y = (rushlight.randn(1500).to(half) for _ in range(2))
+    limits = () if name == "mse_loss" else (0.5,)
+    forward, backward = getattr(kernels, name), getattr(kernels, f"{name}_backward")
+    found, want = forward(x, y, "mean", *limits), forward(x.float(), y.float(), "mean", *limits)
+    assert found.dtype is half and found.item() == want.to(half).item()
+    g = rushlight.tensor(300.0).to(half)
+    found = backward(g, x, y, "mean", *limits, (2, 2))
+    want = backward(g.float(), x.float(), y.float(), "mean", *limits, (2, 2))
+    for one, wide in zip(found, want, strict=True):
+        assert rushlight.equal(one, wide.to(half))
+
+
 def alignments(labels, time, blank):
     """All rows of symbols of that length that mean the labels."""
     for row in itertools.product(range(3), repeat=time):

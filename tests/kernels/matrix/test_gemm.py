@@ -337,3 +337,15 @@ def test_halves_are_rounded_once(size, turned, dtype):
     info = torch.finfo(dtype)
     rounded = info.eps / 2 * (np.abs(expected) + summed) + info.smallest_normal * info.eps / 2
     assert (np.abs(c.double().numpy() - expected) <= summed + rounded).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 1000])
+def test_vectors_whose_elements_lie_apart(n, dtype):
+    x, y = np.random.default_rng(n).standard_normal((2, 3 * n)).astype(dtype)
+    wide = x[::3].astype(np.float64), y[:n].astype(np.float64)
+    bound = (n + 1) * np.finfo(dtype).eps * np.abs(wide[0] * wide[1]).sum()
+    for a, b in ((x[::3], y[:n]), (y[:n], x[::3])):
+        assert abs(float(kernels.dot(a, b)) - wide[0] @ wide[1]) <= bound
+    expanded = np.broadcast_to(dtype(2), n)
+    assert abs(float(kernels.dot(expanded, y[:n])) - 2 * wide[1].sum()) <= 2 * bound + n * 1e-5

@@ -76,6 +76,10 @@ def hardswish_slope(x):
     return np.select([x <= -3, x < 3], [0.0, x / 3 + 0.5], 1.0)
 
 
+def prelu(x, weight):
+    return np.where(x > 0, x, weight * x)
+
+
 def hardshrink(x, lambd):
     return np.where(np.abs(x) <= lambd, 0, x)
 

@@ -18,6 +18,7 @@ constexpr ptrdiff_t kArenaBytes = 24 * 1024;
 constexpr ptrdiff_t kMaxBlock = 1024;
 constexpr ptrdiff_t kLine = 64;                  // bytes; registers start on cache lines
 constexpr ptrdiff_t kRowBlocks = 64;             // rows at least this long are never joined into one block
+constexpr ptrdiff_t kRowBytes = 256;             // of one instruction: where they have so many bytes
 constexpr ptrdiff_t kParallelWork = 1 << 17;     // additions or their like; less is not worth waking threads for
 constexpr ptrdiff_t kSmall = 4096;               // elements; never split
 
@@ -34,6 +35,7 @@ struct Plan {
   const ProgramView* program;
   const BlockOp* ops;
   DType compute;
+  DType rounds;     // the halves to which each step is rounded, or Count
   ptrdiff_t size;  // of an element of the compute type
   int n_operands;
   Operand operands[kMaxOperands];
@@ -249,7 +251,7 @@ void prepare(const Plan& plan, ptrdiff_t limit, Frame& frame) {
   // An earlier instruction than the last may not write to out, as out may be an input still to be read.
   const bool computed = program.n_instrs > 0 && program.code[program.n_instrs - 1].dst == program.result;
   frame.out_by_row = out.native && !out.contiguous && frame.by_rows && out.strides[plan.ndim - 1] == plan.size;
-  frame.direct = computed && ((out.native && out.contiguous) || frame.out_by_row);
+  frame.direct = computed && plan.rounds == DType::Count && ((out.native && out.contiguous) || frame.out_by_row);
   const bool one_step = frame.direct && program.n_instrs == 1;
   if (one_step) {
     in_place |= 1u << program.result;
@@ -285,6 +287,24 @@ void to_row(const Plan& plan, Frame& frame, ptrdiff_t row, ptrdiff_t after) {
     const Operand& operand = plan.operands[k];
     frame.rows[k] = near ? frame.rows[k] + after * operand.strides[outer] : address(plan, operand, row * plan.shape[outer + 1]);
   }
+}
+
+enum OpNumber : int {
+#define OP(name, ...) name,
+#include "kernels/isa/elementwise/ops.def"
+};
+
+// Whether the result of a step is one of its operands or a whole number that is no larger.
+bool is_exact(int op) {
+  return op == op_where || op == op_where_nan || op == op_floor || op == op_trunc || (op >= op_eq && op <= op_ge) ||
+         op == op_isnan || op == op_fmod || op == op_copysign || (op >= op_logical_not && op <= op_logical_xor);
+}
+
+// Elements of a register rounded to halves.
+void round_to(DType half, void* block, ptrdiff_t n) {
+  alignas(kLine) char halves[2 * kMaxBlock];
+  store_function(DType::F32, half)(block, halves, 2, n);
+  load_function(half, DType::F32)(halves, 2, block, n);
 }
 
 // Computes elements [at, at + n). Where blocks are by rows, they are those from `column` on of the current row, and with
@@ -323,6 +343,7 @@ void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t column, p
   for (int i = 0; i < plain; ++i) {
     const Instr& step = program.code[i];
     function(step)(registers[step.a], registers[step.b], registers[step.c], registers[step.dst], n);
+    if (plan.rounds != DType::Count && !is_exact(step.op)) round_to(plan.rounds, registers[step.dst], n);
   }
   if (frame.direct) {
     const Instr& step = program.code[plain];
@@ -353,7 +374,8 @@ void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t column, p
 void run_range(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
   const ptrdiff_t row = plan.shape[plan.ndim - 1];
   Frame frame;
-  frame.by_rows = plan.ndim > 1 && row >= kRowBlocks;
+  const bool one_step = plan.program->n_instrs == 1;
+  frame.by_rows = plan.ndim > 1 && (row >= kRowBlocks || (one_step && row * plan.size >= kRowBytes));
   prepare(plan, end - begin, frame);
   ptrdiff_t number = 0, column = 0, length = end - begin;  // where blocks are not by rows, all is one
   if (frame.by_rows) {
@@ -543,11 +565,6 @@ bool run_small(const ProgramView& program, DType compute, const Strided* inputs,
 
 // --- bools and small integers as they are, not as int64; signs of halves ---
 
-enum OpNumber : int {
-#define OP(name, ...) name,
-#include "kernels/isa/elementwise/ops.def"
-};
-
 // The two operands of one op, of which one may be a single element, throughout.
 struct Narrow {
   int op;
@@ -691,11 +708,42 @@ bool run_conversion(const ProgramView& program, DType compute, const Strided* in
   return true;
 }
 
-Traversal run_view(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+// Whether `out` fills its memory in another order of the dimensions, and all inputs lie as it does.
+bool lies_alike(const ProgramView& program, const Strided* inputs, const Strided& out, int ndim, const ptrdiff_t* shape,
+                ptrdiff_t n) {
+  const ptrdiff_t item = item_size(out.dtype);
+  ptrdiff_t filled = 1;
+  for (int found = 0; filled < n && found >= 0;) {
+    found = -1;
+    for (int d = 0; d < ndim && found < 0; ++d)
+      if (shape[d] != 1 && out.strides[d] == filled * item) found = d;
+    if (found >= 0) filled *= shape[found];
+  }
+  bool alike = filled == n;
+  for (int i = 0; alike && i < program.n_inputs; ++i) {
+    for (int d = 0; d < ndim; ++d)
+      alike = alike && (shape[d] == 1 || inputs[i].strides[d] * item == out.strides[d] * item_size(inputs[i].dtype));
+  }
+  return alike;
+}
+
+Traversal run_view(const ProgramView& program, DType given, const Strided* inputs, const Strided& out, int ndim,
                    const ptrdiff_t* shape) {
+  const DType compute = computed_in(given);
   ptrdiff_t n = 1;
   for (int d = 0; d < ndim; ++d) n *= shape[d];
   if (n == 0) return Traversal::Block;
+  if (ndim > 1 && !is_contiguous(out.strides, item_size(out.dtype), ndim, shape) &&
+      lies_alike(program, inputs, out, ndim, shape, n)) {
+    Strided flat[kMaxOperands];
+    ptrdiff_t steps[kMaxOperands];
+    for (int k = 0; k <= program.n_inputs; ++k) {
+      flat[k] = k < program.n_inputs ? inputs[k] : out;
+      steps[k] = item_size(flat[k].dtype);
+      flat[k].strides = &steps[k];
+    }
+    return run_view(program, given, flat, flat[program.n_inputs], 1, &n);
+  }
   if (program.n_instrs == 0 && n <= kSmall && run_conversion(program, compute, inputs, out, ndim, shape, n))
     return Traversal::Block;
   if (program.n_instrs == 1 && program.n_constants == 0 && n < kSmall && run_small(program, compute, inputs, out, ndim, shape, n)) {
@@ -711,6 +759,7 @@ Traversal run_view(const ProgramView& program, DType compute, const Strided* inp
   plan.program = &program;
   plan.ops = block_ops(compute);
   plan.compute = compute;
+  plan.rounds = given == compute ? DType::Count : given;
   plan.size = item_size(compute);
   plan.n_operands = program.n_inputs + 1;
   bool flat = true;  // every operand is contiguous or a single element

@@ -40,10 +40,55 @@ RUSHLIGHT_INLINE void stream_row(const T* x, ptrdiff_t n, T mean, T rstd, const 
   }
 }
 
+// Rows of few elements are turned, so that a loop goes over rows: kTurned of them at a time.
+constexpr ptrdiff_t kShort = 16, kTurned = 64;
+
+template <class T>
+RUSHLIGHT_INLINE void turn_in(const T* x, ptrdiff_t rows, ptrdiff_t n, T (&to)[kShort][kTurned]) {
+  for (ptrdiff_t r = 0; r < rows; r++)
+    for (ptrdiff_t k = 0; k < n; k++) to[k][r] = x[r * n + k];
+}
+template <class T>
+RUSHLIGHT_INLINE void turn_out(const T (&from)[kShort][kTurned], ptrdiff_t rows, ptrdiff_t n, T* y) {
+  for (ptrdiff_t r = 0; r < rows; r++)
+    for (ptrdiff_t k = 0; k < n; k++) y[r * n + k] = from[k][r];
+}
+
+template <class T>
+void short_layer_norm(const T* x, ptrdiff_t rows, ptrdiff_t n, const T* weight, const T* bias, double eps, T* y, T* means,
+                      T* rstds) {
+  const T count = static_cast<T>(n);
+  alignas(64) T t[kShort][kTurned];
+  for (ptrdiff_t done = 0; done < rows; done += kTurned, x += kTurned * n, y += kTurned * n) {
+    const ptrdiff_t many = smaller(rows - done, kTurned);
+    T mean[kTurned], rstd[kTurned];
+    turn_in(x, many, n, t);
+    for (ptrdiff_t r = 0; r < many; r++) mean[r] = rstd[r] = 0;
+    for (ptrdiff_t k = 0; k < n; k++)
+      for (ptrdiff_t r = 0; r < many; r++) mean[r] += t[k][r];
+    for (ptrdiff_t r = 0; r < many; r++) mean[r] /= count;
+    for (ptrdiff_t k = 0; k < n; k++)
+      for (ptrdiff_t r = 0; r < many; r++) {
+        t[k][r] -= mean[r];
+        rstd[r] += t[k][r] * t[k][r];
+      }
+    for (ptrdiff_t r = 0; r < many; r++)
+      rstd[r] = static_cast<T>(1.0 / __builtin_sqrt(static_cast<double>(rstd[r]) / static_cast<double>(n) + eps));
+    for (ptrdiff_t k = 0; k < n; k++) {
+      const T w = weight ? weight[k] : T(1), b = bias ? bias[k] : T(0);
+      for (ptrdiff_t r = 0; r < many; r++) t[k][r] = t[k][r] * rstd[r] * w + b;
+    }
+    turn_out(t, many, n, y);
+    std::memcpy(means + done, mean, static_cast<size_t>(many) * sizeof(T));
+    std::memcpy(rstds + done, rstd, static_cast<size_t>(many) * sizeof(T));
+  }
+}
+
 // `large`: the result does not fit into the caches.
 template <class T>
 void layer_norm_of(const T* x, ptrdiff_t rows, ptrdiff_t n, const T* weight, const T* bias, double eps, bool large, T* y, T* means,
                    T* rstds) {
+  if (n <= kShort && n > 0) return short_layer_norm(x, rows, n, weight, bias, eps, y, means, rstds);
   const bool streams = large && n % Vec<T>::N == 0 && reinterpret_cast<uintptr_t>(y) % kVecBytes == 0;
   for (ptrdiff_t r = 0; r < rows; r++, x += n, y += n) {
     const T mean = static_cast<T>(static_cast<double>(reduce_adjacent(SumOp{}, x, n)) / static_cast<double>(n));
@@ -74,9 +119,37 @@ void layer_norm(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t n, const v
 
 // With h = (x - mean) * rstd and u = g * weight: grad_x = rstd * (u - mean(u) - h * mean(u * h)).
 template <class T>
+void short_layer_norm_backward(const T* g, const T* x, const T* means, const T* rstds, const T* weight, ptrdiff_t rows, ptrdiff_t n,
+                               T* grad_x) {
+  const T count = static_cast<T>(n);
+  alignas(64) T u[kShort][kTurned], h[kShort][kTurned];
+  for (; rows > 0; rows -= kTurned, g += kTurned * n, x += kTurned * n, grad_x += kTurned * n, means += kTurned, rstds += kTurned) {
+    const ptrdiff_t many = smaller(rows, kTurned);
+    T a[kTurned] = {}, b[kTurned] = {};
+    turn_in(g, many, n, u);
+    turn_in(x, many, n, h);
+    for (ptrdiff_t k = 0; k < n; k++) {
+      const T w = weight ? weight[k] : T(1);
+      for (ptrdiff_t r = 0; r < many; r++) {
+        h[k][r] = (h[k][r] - means[r]) * rstds[r];
+        u[k][r] *= w;
+        a[r] += u[k][r];
+        b[r] += u[k][r] * h[k][r];
+      }
+    }
+    for (ptrdiff_t r = 0; r < many; r++) a[r] /= count, b[r] /= count;
+    for (ptrdiff_t k = 0; k < n; k++)
+      for (ptrdiff_t r = 0; r < many; r++) u[k][r] = rstds[r] * (u[k][r] - a[r] - h[k][r] * b[r]);
+    turn_out(u, many, n, grad_x);
+  }
+}
+
+template <class T>
 void layer_norm_backward_of(const T* g, const T* x, const T* means, const T* rstds, const T* weight, ptrdiff_t rows, ptrdiff_t n,
                             T* grad_x, T* grad_weight, T* grad_bias) {
   using V = Vec<T>;
+  if (n <= kShort && n > 0 && !grad_weight && !grad_bias)
+    return short_layer_norm_backward(g, x, means, rstds, weight, rows, n, grad_x);
   for (ptrdiff_t r = 0; r < rows; r++, g += n, x += n) {
     const T mean = means[r], rstd = rstds[r];
     const V m = V::all(mean), s = V::all(rstd);

@@ -99,14 +99,6 @@ struct Places<double> {
   typedef int64_t Raw __attribute__((vector_size(kVecBytes)));
 };
 
-// Every second of 2 N - 1 elements: the even ones of the first register, the odd ones of the last.
-template <class T, int... I>
-RUSHLIGHT_INLINE Vec<T> every_second(const T* p, std::integer_sequence<int, I...>) {
-  constexpr int N = Vec<T>::N;
-  const Vec<T> a = Vec<T>::load(p), b = Vec<T>::load(p + N - 1);
-  return {__builtin_shufflevector(a.v, b.v, (I < N / 2 ? 2 * I : 2 * I + 1)...)};
-}
-
 // A register of elements `stride` apart; kStride 0: any, of which the first `count` are wanted.
 template <int kStride, class T>
 RUSHLIGHT_INLINE Vec<T> strided(const T* p, ptrdiff_t stride, ptrdiff_t count = Vec<T>::N) {
@@ -114,7 +106,7 @@ RUSHLIGHT_INLINE Vec<T> strided(const T* p, ptrdiff_t stride, ptrdiff_t count = 
   if constexpr (kStride == 1) {
     return Vec<T>::load(p);
   } else if constexpr (kStride == 2) {
-    return every_second(p, std::make_integer_sequence<int, N>{});
+    return every_second(p);
   } else {
 #if defined(__AVX512F__)
     if constexpr (sizeof(T) == 4) {

@@ -182,9 +182,7 @@ void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
     RUSHLIGHT_INDEPENDENT
     for (ptrdiff_t i = 0; i < n; ++i) out[i] = converted<To>(from[2 * i]);
   } else {
-    for (ptrdiff_t i = 0; i < n; ++i) {
-      out[i] = converted<To>(*reinterpret_cast<const From*>(in + i * stride));
-    }
+    for (ptrdiff_t i = 0; i < n; ++i) out[i] = converted<To>(*reinterpret_cast<const From*>(in + i * stride));
   }
 }
 

@@ -246,19 +246,13 @@ def _floor_quotient(a: Array, b: Array) -> Array:
     return np.floor_divide(a, _nonzero(b))
 
 
-def _half_trunc_quotient(a: Array, b: Array) -> Array:
-    return np.trunc((a / b).astype(a.dtype))
-
-
-def _half_floor_quotient(a: Array, b: Array) -> Array:
-    """Step by step, each rounded, as torch does with halves."""
-    left = np.fmod(a, b).astype(a.dtype)
-    quotient = ((a - left).astype(a.dtype) / b).astype(a.dtype)
-    quotient = np.where((left != 0) & ((b < 0) != (left < 0)), quotient - a.dtype.type(1), quotient)
-    down = np.floor(quotient.astype(a.dtype))
-    down = np.where(quotient - down > a.dtype.type(0.5), down + a.dtype.type(1), down)
-    whole = np.where(quotient != 0, down, np.copysign(a.dtype.type(0), a / b))
-    return np.where(b == 0, a / b, whole).astype(a.dtype)
+def _steps_down(a: Symbol, b: Symbol) -> Symbol:
+    """As torch computes it with halves."""
+    rest, whole = a.fmod(b), a / b
+    quotient = (a - rest) / b - ((rest != 0) & ((b < 0) != (rest < 0)))
+    down = quotient.floor()
+    down = (down + (quotient - down > 0.5)).copysign(whole)
+    return a.trace.emit("where", b == 0, whole, down)
 
 
 def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Op:
@@ -275,7 +269,7 @@ def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Op:
     op = pointwise(
         f"_div_{mode}(input: Tensor | Number, other: Tensor | Number, *, "
         "rounding_mode: str | None = None)",
-        halves=lambda a, b, rounding_mode: halves(a, b),
+        halves=halves,
         partials={"input": 0, "other": 0},
         node="DivBackward2",
         samples=scalars_too,
@@ -296,8 +290,8 @@ def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Op:
     return op
 
 
-div_floor = _rounded_div("floor", _floor_quotient, _half_floor_quotient, "down")
-div_trunc = _rounded_div("trunc", _trunc_quotient, _half_trunc_quotient, "towards zero")
+div_floor = _rounded_div("floor", _floor_quotient, _steps_down, "down")
+div_trunc = _rounded_div("trunc", _trunc_quotient, lambda a, b: (a / b).trunc(), "towards zero")
 
 
 def _unknown_rounding(a: object, b: object, rounding_mode: object) -> Any:
@@ -403,7 +397,7 @@ floor_divide = _division(
     "Divide and round down.",
     overloads=("(input: Tensor, other: Tensor, *, out)", "(input: Tensor, other: Number)"),
     operator="floordiv",
-    halves=_half_floor_quotient,
+    halves=_steps_down,
 )
 remainder = _division(
     "remainder",

@@ -432,7 +432,7 @@ variant(copysign, "other", "scalar", _copysign_number)
 nextafter = pointwise(
     "nextafter(input: Tensor, other: Tensor)",
     reference=ufuncs.nextafter,
-    halves=ufuncs.nextafter,
+    reference_for="half",
     partials={"input": lambda input, other: input != other, "other": 0},
     refuses={"bool int complex": "nextafter_cpu"},
     samples=pair,

@@ -284,7 +284,7 @@ xlogy: Any = _log_product(
     "xlogy_cpu",
     "input * log(other), 0 where input is 0.",
     kernel="xlogy",
-    halves=_xlogy_values,  # as torch: the logarithm is rounded before the product
+    halves=lambda a, b: where(b != b, b, where(a == 0, 0, a * log(b))),  # as torch computes it
     where="torch special",
     method=True,
     in_place="function",

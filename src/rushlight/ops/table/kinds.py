@@ -135,10 +135,13 @@ def _compile(op: Any) -> None:
     if entry.traced_forward is not None:
         try:
             forward = entry.traced_forward
-            _core.set_program(op, trace(forward, forward.__code__.co_argcount))
+            _core.set_program(op, trace(forward, forward.__code__.co_argcount), False)
         except Untraceable:
             if entry.reference is None:
                 raise
+    if entry.traced_halves is not None:
+        halves = entry.traced_halves
+        _core.set_program(op, trace(halves, halves.__code__.co_argcount), True)
     for i, rule in enumerate(entry.rules):
         partial = rule.partial
         if not callable(partial):
@@ -173,7 +176,7 @@ def pointwise(
     domain: tuple[float, float] = (-2.0, 2.0),
     refuses: dict[str, Any] | None = None,
     reference_for: str = "",
-    halves: Any = None,
+    halves: Callable[..., Any] | None = None,
     **more: Unpack[Words],
 ) -> Op:
     """An op that maps elements to elements.
@@ -188,9 +191,8 @@ def pointwise(
     {"bool complex": why}: common types that the op does not take; `why` is torch's name of the
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
     type, text); "condition: int float": types of one argument, "any: bool": of any. reference_for:
-    common types ("bool int") that go to `reference` even where there is a kernel; the result has
-    the type that `reference` gives it. halves: the definition on arrays of half precision, where it
-    is another than `reference` in float32, rounded.
+    common types ("bool int half") that go to `reference` even where there is a kernel; the result
+    has the type that `reference` gives it. halves: as forward, for halves; each step is rounded.
     """
     name, params, _ = parse(signature, OpKind.POINTWISE)
     names = [p[0] for p in params]
@@ -205,7 +207,7 @@ def pointwise(
             BOOLEAN.add(kernel)
     more.setdefault("in_place", True)
     if more.get("reference") is not None:
-        more["reference"] = _reference.widened(more["reference"], halves)
+        more["reference"] = _reference.widened(more["reference"], "half" in reference_for)
     op = define(
         OpKind.POINTWISE,
         signature,
@@ -214,10 +216,12 @@ def pointwise(
         result=_RESULTS[dtype],
         kernel=kernel,
         arity=arity,
-        reference_for=sum(1 << n for n in _numbers(reference_for + " half" * (halves is not None))),
+        reference_for=sum(1 << n for n in _numbers(reference_for)),
+        by_steps=halves is not None,
         **{**_refusals(refuses or {}, names), **more},
     )
-    op.entry.traced_forward, op.entry.domain, op.entry.partials = forward, domain, partials or {}
+    op.entry.traced_forward, op.entry.traced_halves = forward, halves
+    op.entry.domain, op.entry.partials = domain, partials or {}
     return op
 
 

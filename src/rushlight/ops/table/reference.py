@@ -30,11 +30,8 @@ def _is_half_array(value: object) -> bool:
     return isinstance(value, np_types.ndarray) and is_half(value)
 
 
-def widened(
-    definition: Callable[..., Any], halves: Callable[..., Any] | None = None
-) -> Callable[..., Any]:
-    """`definition`, given halves as float32 arrays, its float32 result rounded back; or `halves` on
-    the halves themselves."""
+def widened(definition: Callable[..., Any], takes_halves: bool = False) -> Callable[..., Any]:
+    """`definition`, given halves as float32 arrays, its float32 result rounded back."""
 
     def reference(*args: Any) -> Any:
         half = None
@@ -43,10 +40,8 @@ def widened(
                 half = a.dtype
                 break
         with np.errstate(all="ignore"):
-            if half is None:
+            if half is None or takes_halves:
                 return definition(*args)
-            if halves is not None:
-                return halves(*args)
             wide = [a.astype(np.float32) if _is_half_array(a) else a for a in args]
             result = definition(*wide)
             return result.astype(half) if getattr(result, "dtype", None) == np.float32 else result

@@ -82,6 +82,7 @@ class Entry:
     reference: Any = None
     is_: Callable[..., object] | None = None  # the definition in other ops
     traced_forward: Any = None
+    traced_halves: Any = None
     kernel: str | None = None
     out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
     shape: Callable[..., object] | None = None

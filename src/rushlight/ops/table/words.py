@@ -180,6 +180,7 @@ class Derived(TypedDict, total=False):
     result: int  # a ResultType
     refusals: Reasons | None  # common types that are not taken
     argument_refusals: list[tuple[int, Reasons]]  # types of one argument, -1: of any
+    by_steps: bool  # of halves each step is rounded: they have a program of their own
     reference_for: int  # a bit for each common type that goes to `reference` all the same
 
 
