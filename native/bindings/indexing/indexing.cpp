@@ -711,13 +711,24 @@ Nothing scatter_zero(const TensorInfo& x, Dim dim, const TensorInfo& index) {
 // ---- reductions
 
 template <class T>
+T mean_of(T sum, T count) {
+  return sum / count;
+}
+// Rounded down.
+int64_t mean_of(int64_t sum, int64_t count) {
+  if (count == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(sum));
+  return sum / count - (sum % count != 0 && (sum < 0) != (count < 0));
+}
+template <class T>
 void divide_by(T* x, const int64_t* counts, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) {
   for (Py_ssize_t o = 0; o < outer; o++)
     for (Py_ssize_t i = 0; i < n; i++, x += inner) {
-      const T count = static_cast<T>(std::max<int64_t>(counts[i], 1));
-      for (Py_ssize_t j = 0; j < inner; j++) x[j] /= count;
+      const T count = counts[i] ? static_cast<T>(counts[i]) : T(1);
+      for (Py_ssize_t j = 0; j < inner; j++) x[j] = mean_of(x[j], count);
     }
 }
+
+bool is_whole(DType type) { return category_of(type) < Category::Floating; }
 
 // What becomes of the values at a place, by its name.
 template <Text kMax, Text kMin>
@@ -731,26 +742,44 @@ struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
     how = kLands[this->at], mean = this->at == 1;
     return true;
   }
+  // Whether there is a kernel for it.
+  bool takes(const TensorInfo& x) const {
+    return x.is_float() || (is_whole(x.dtype) && !(mean && (x.dtype == DType::Bool || x.dtype == DType::U64)));
+  }
   // The value that changes none.
   Ref neutral(DType dtype) const {
-    const double infinity = HUGE_VAL;
-    const double value = how == Land::Mul ? 1 : how == Land::Max ? -infinity : how == Land::Min ? infinity : 0;
-    return number_as(dtype, owned(PyFloat_FromDouble(value)).get());
+    if (!is_whole(dtype)) {
+      const double infinity = HUGE_VAL;
+      const double value = how == Land::Mul ? 1 : how == Land::Max ? -infinity : how == Land::Min ? infinity : 0;
+      return number_as(dtype, owned(PyFloat_FromDouble(value)).get());
+    }
+    const bool natural = dtype == DType::Bool || dtype == DType::U8 || dtype >= DType::U16;
+    const uint64_t most = dtype == DType::Bool ? 1 : ~uint64_t{0} >> (64 - 8 * item_size(dtype) + !natural);
+    Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
+    *data_of<uint64_t>(one) = how == Land::Mul ? 1 : how == Land::Min ? most : how == Land::Max && !natural ? ~most : 0;
+    return rounded(std::move(one), dtype);
   }
   // Where a mean is asked for: divides x by how many values each element is the sum of. There is a count for all elements, or for
-  // those of each slice of a dimension (`inner` elements, one after the other). `land` adds one at the places.
+  // those of each slice of a dimension (`inner` elements, one after the other). `land` adds one at the places. Integers are counted in
+  // their own type.
   template <class F>
   Nothing divided(const TensorInfo& x, const Py_ssize_t* shape, int ndim, Py_ssize_t inner, bool include_self,
                   const F& land) const {
     if (!mean) return none();
-    const Ref counts = new_ref(DType::I64, ndim, shape, DeviceType::Cpu), own = contiguous(x.tensor);
-    const Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
+    const bool whole = is_whole(x.dtype);
+    const DType counted = whole ? x.dtype : DType::I64;
+    Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu), counts = zeros_ref(counted, ndim, shape, DeviceType::Cpu);
     *data_of<int64_t>(one) = 1;
-    int64_t* many = data_of<int64_t>(counts);
-    const Py_ssize_t n = as_tensor(counts)->numel(), outer = n && inner ? as_tensor(own)->numel() / n / inner : 0;
-    std::fill_n(many, n, include_self ? 1 : 0);
+    one = rounded(std::move(one), counted);
+    if (include_self) copy_values(counts, as_tensor(one));
     if (!land(info_of(counts), info_of(one))) return {};
-    by_type(x.dtype, [&](auto* to) { divide_by(to, many, outer, n, inner); }, data_of(own));
+    counts = rounded(std::move(counts), DType::I64);
+    const Ref own = contiguous_as(x.tensor, whole ? DType::I64 : x.dtype);
+    const int64_t* many = data_of<int64_t>(counts);
+    const Py_ssize_t n = as_tensor(counts)->numel(), outer = n && inner ? as_tensor(own)->numel() / n / inner : 0;
+    const auto divide = [&](auto* to) { divide_by(to, many, outer, n, inner); };
+    if (whole) divide(data_of<int64_t>(own));
+    else by_type(x.dtype, divide, data_of(own));
     if (as_tensor(own) != x.tensor) copy_values(Ref::borrow(as_object(x.tensor)), as_tensor(own));
     return none();
   }
@@ -762,7 +791,7 @@ using Reduction = ReductionTo<"amax", "amin">;
 Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Reduction reduce,
                        bool include_self) {
   Scattering s;
-  if (!x.is_float() || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) || !s.read(x, dim, index, src))
+  if (!reduce.takes(x) || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) || !s.read(x, dim, index, src))
     return {};
   if (!include_self && !land(x, dim, s.index, info_of(reduce.neutral(x.dtype)), Land::Set, true)) return {};
   if (!land(x, dim, s.index, src, reduce.how, true)) return {};
@@ -775,7 +804,8 @@ Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, co
 Nothing index_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& source, Reduction reduce,
                      bool include_self) {
   Slices s;
-  if (!x.is_float() || is_meta(x, index, source) || (reduce.how == Land::Add && !reduce.mean)) return {};
+  if (!reduce.takes(x) || is_meta(x, index, source) || (reduce.how == Land::Add && !reduce.mean)) return {};
+  if (x.dtype == DType::Bool && !include_self) return {};
   if (x.ndim != source.ndim || !s.read(x, dim, index, source)) return {};
   if (!include_self && !s.fill(info_of(reduce.neutral(x.dtype)))) return {};
   if (!s.land(reduce.how)) return {};

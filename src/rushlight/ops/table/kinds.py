@@ -173,6 +173,8 @@ def pointwise(
     domain: tuple[float, float] = (-2.0, 2.0),
     refuses: dict[str, Any] | None = None,
     reference_for: str = "",
+    never: str = "",
+    always: str = "",
     halves: Any = None,
     **more: Unpack[Words],
 ) -> Op:
@@ -189,7 +191,8 @@ def pointwise(
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
     type, text); "condition: int float": types of one argument, "any: bool": of any. reference_for:
     common types ("bool int") that go to `reference` even where there is a kernel; the result has
-    the type that `reference` gives it. halves: the definition on arrays of half precision, where it
+    the type that `reference` gives it. never, always: common types ("bool int") of which no element,
+    or every one, is what a 'bool' op asks for. halves: the definition on arrays of half precision, where it
     is another than `reference` in float32, rounded.
     """
     name, params, _ = parse(signature, OpKind.POINTWISE)
@@ -215,6 +218,8 @@ def pointwise(
         kernel=kernel,
         arity=arity,
         reference_for=sum(1 << n for n in _numbers(reference_for + " half" * (halves is not None))),
+        never=sum(1 << n for n in _numbers(never)),
+        always=sum(1 << n for n in _numbers(always)),
         **{**_refusals(refuses or {}, names), **more},
     )
     op.entry.traced_forward, op.entry.domain, op.entry.partials = forward, domain, partials or {}
