@@ -181,6 +181,10 @@ struct Constant {
 // -1 with an exception; 0 where the number does not fit the compute type (complex).
 int read_constant(PyObject* o, DType compute, Constant* c) {
   if (compute == DType::I64) {
+    if (PyFloat_Check(o)) {  // loses its fraction
+      c->i64 = static_cast<int64_t>(PyFloat_AS_DOUBLE(o));
+      return 1;
+    }
     Ref index(PyNumber_Index(o));
     if (!index) return -1;
     int overflow;
@@ -817,7 +821,8 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   }
   if (compute == DType::I64) {
     for (int i = 0; i < n; ++i) {
-      if (op->params[i].kind == Param::Number && PyFloat_Check(slots[i])) compute = kNone;
+      if (op->params[i].kind != Param::Number || !PyFloat_Check(slots[i])) continue;
+      if (is_accelerator(device) || !(std::fabs(PyFloat_AS_DOUBLE(slots[i])) < 0x1p62)) compute = kNone;
     }
   }
   for (int i = 0; i < n && compute != kNone; ++i) {

@@ -583,15 +583,21 @@ bool names_elements(const TensorInfo& index, Py_ssize_t size) {
   return !(signs >> 63);
 }
 
-// A number as a tensor of a floating-point type; empty where there is no kernel for it.
+bool is_whole(DType type) { return category_of(type) < Category::Floating; }
+
+// A number as a tensor of a type; empty where there is no kernel for it, or the type cannot hold it. Floats lose their fraction
+// where the type is of integers.
 Ref number_as(DType dtype, PyObject* value) {
   double number;
-  if (dtype == DType::I64 && PyLong_CheckExact(value)) {
-    const long long whole = PyLong_AsLongLong(value);
+  if (is_whole(dtype) && (PyLong_Check(value) || PyFloat_Check(value))) {
+    const double real = PyFloat_Check(value) ? PyFloat_AS_DOUBLE(value) : 0;
+    if (!(std::abs(real) < 0x1p62)) return {};
+    const int64_t whole = PyFloat_Check(value) ? static_cast<int64_t>(real) : PyLong_AsLongLong(value);
     if (whole == -1 && PyErr_Occurred()) return PyErr_Clear(), Ref();
     Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
-    *data_of<int64_t>(one) = whole;
-    return one;
+    *data_of<int64_t>(one) = dtype == DType::Bool ? whole != 0 || real != 0 : whole;
+    Ref made = converted(one, dtype), back = converted(made, DType::I64);
+    return *data_of<int64_t>(back) == *data_of<int64_t>(one) ? std::move(made) : Ref();
   }
   if ((dtype != DType::F32 && dtype != DType::F64 && !is_half(dtype)) || PyComplex_Check(value)) return {};
   if (!double_argument(value, number)) return PyErr_Clear(), Ref();
@@ -727,8 +733,6 @@ void divide_by(T* x, const int64_t* counts, Py_ssize_t outer, Py_ssize_t n, Py_s
       for (Py_ssize_t j = 0; j < inner; j++) x[j] = mean_of(x[j], count);
     }
 }
-
-bool is_whole(DType type) { return category_of(type) < Category::Floating; }
 
 // What becomes of the values at a place, by its name.
 template <Text kMax, Text kMin>

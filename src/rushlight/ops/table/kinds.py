@@ -56,6 +56,7 @@ def _codes(category: int) -> tuple[int, ...]:
 _TYPES = {
     "bool": _codes(Category.BOOL),
     "int": _codes(Category.INTEGER),
+    "byte": (DType.uint8,),
     "half": (DType.float16, DType.bfloat16),
     "float": _codes(Category.FLOATING),
     "complex": _codes(Category.COMPLEX),
