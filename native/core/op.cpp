@@ -233,7 +233,9 @@ bool is_there(PyObject* kernel) {
 // A copy of the first argument that the op's kernel has written; NotImplemented where it has not.
 PyObject* write_copy(Op* op, PyObject* const* slots) {
   const Tensor* from = as_tensor(slots[0]);
-  Ref copy(as_object(new_tensor(from->dtype, from->ndim(), from->sizes(), from->device())));
+  Ref copy(as_object(op->result.keeps.rule == Keeps::Strides
+                         ? new_like(from, from->dtype)
+                         : new_tensor(from->dtype, from->ndim(), from->sizes(), from->device())));
   if (!copy || copy_into(as_tensor(copy.get()), from) < 0) return nullptr;
   PyObject* args[kMaxParams];
   std::copy_n(slots, op->n_params, args);

@@ -359,8 +359,9 @@ Ref diagonal_backward(const TensorInfo& g, const Sizes& shape, Py_ssize_t offset
 template <class Place>
 Ref replaced(const TensorInfo& x, const TensorInfo& src, const Place& place) {
   if (src.dtype != x.dtype || is_meta(x, src)) return {};
-  Ref out = owned(contiguous_copy(x.tensor));
+  Ref out = owned(new_like(x.tensor, x.dtype));
   Layout l(as_tensor(out));
+  copy_values(out, x.tensor);
   if (!place(l) || src.ndim != l.ndim || !same_sizes(l.ndim, src.shape, l.shape)) return {};
   copy_values(make_view(info_of(out), l), src.tensor);
   return out;

@@ -14,6 +14,7 @@ FUNCTION bool is_true(T a) { return a != 0; }
 FUNCTION bool is_same(T a, T b) { return a == b; }
 
 #ifdef REAL
+#define ROUNDED(function) function(a)
 FUNCTION T add(T a, T b) { return a + b; }
 FUNCTION T sub(T a, T b) { return a - b; }
 FUNCTION T mul(T a, T b) { return a * b; }
@@ -30,6 +31,7 @@ FUNCTION bool is_nan(T a) { return a != a; }
 FUNCTION bool is_infinite(T a) { return fabs(a) == (T)INFINITE; }
 FUNCTION bool is_finite(T a) { return fabs(a) < (T)INFINITE; }
 #else
+#define ROUNDED(function) a
 FUNCTION T add(T a, T b) { return (T)((u64)a + (u64)b); }
 FUNCTION T sub(T a, T b) { return (T)((u64)a - (u64)b); }
 FUNCTION T mul(T a, T b) { return (T)((u64)a * (u64)b); }

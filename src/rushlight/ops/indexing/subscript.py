@@ -143,6 +143,7 @@ _index_put: Op = linear(
         "values": lambda g, index, dims, at: index_op(g, index, dims, at),
     },
     in_place=True,
+    keeps="strides: input",
     method=False,
     out=False,
     node="IndexPutBackward0",

@@ -192,8 +192,8 @@ def pointwise(
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
     type, text); "condition: int float": types of one argument, "any: bool": of any. reference_for:
     common types ("bool int") that go to `reference` even where there is a kernel; the result has
-    the type that `reference` gives it. never, always: common types ("bool int") of which no element,
-    or every one, is what a 'bool' op asks for. halves: the definition on arrays of half precision, where it
+    the type that `reference` gives it. never, always: common types of which no element, or every
+    one, is what a 'bool' op asks for. halves: the definition on arrays of half precision, where it
     is another than `reference` in float32, rounded.
     """
     name, params, _ = parse(signature, OpKind.POINTWISE)

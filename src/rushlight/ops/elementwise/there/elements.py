@@ -181,7 +181,7 @@ def _of_integers(names: str, function: Any, takes: str = "bool int") -> None:
 
 _of_integers("isnan isinf isposinf isneginf", lambda a: a != a)
 _of_integers("isfinite", lambda a: a == a)
-_of_integers("floor ceil trunc round _nan_to_num", lambda a, *_: a + 0, "int")
+_of_integers("_nan_to_num", lambda a, *_: a + 0, "int")
 _of_integers("fmax", lambda a, b: maximum(a, b.detach()))
 _of_integers("fmin", lambda a, b: minimum(a, b.detach()))
 
