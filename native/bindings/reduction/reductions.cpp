@@ -393,8 +393,9 @@ Pair aminmax(const TensorInfo& a, DimOrNone dims, bool keepdim) {
 }
 
 Ref count_nonzero(const TensorInfo& a, Dims dims) {
-  const Ref truth = contiguous_as(a.tensor, DType::Bool);
-  return reduce(Reduce::Sum, info_of(truth), dims.mask ? dims.mask : all_dims(a.ndim), false);
+  const uint64_t all = all_dims(a.ndim), over = dims.mask ? dims.mask : all;
+  const Ref truth = over == all ? owned(cast(a.tensor, DType::Bool)) : contiguous_as(a.tensor, DType::Bool);
+  return reduce(Reduce::Sum, info_of(truth), over, false);
 }
 
 // The sum of a matrix's diagonal.
