@@ -75,7 +75,10 @@ struct Convert {
 };
 template <class To>
 struct Convert<To, Bool> {
-  static To apply(Bool x) { return x.value != 0 ? To(1) : To(0); }
+  static To apply(Bool x) {
+    if constexpr (std::is_arithmetic_v<To>) return static_cast<To>(x.value != 0);  // without a branch
+    else return x.value != 0 ? To(1) : To(0);
+  }
 };
 template <class To>
 struct Convert<To, Half> {
@@ -169,6 +172,14 @@ void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
     const To value = converted<To>(*reinterpret_cast<const From*>(in));
     for (ptrdiff_t i = 0; i < n; ++i) out[i] = value;
   } else {
+    if constexpr (std::is_same_v<From, To> || std::is_same_v<From, Bool>) {
+      if (stride == static_cast<ptrdiff_t>(2 * sizeof(From))) {  // for which there are shuffles
+        const From* from = reinterpret_cast<const From*>(in);
+        RUSHLIGHT_INDEPENDENT
+        for (ptrdiff_t i = 0; i < n; ++i) out[i] = converted<To>(from[2 * i]);
+        return;
+      }
+    }
     for (ptrdiff_t i = 0; i < n; ++i) {
       out[i] = converted<To>(*reinterpret_cast<const From*>(in + i * stride));
     }
