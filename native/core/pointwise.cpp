@@ -822,7 +822,8 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   if (compute == DType::I64) {
     for (int i = 0; i < n; ++i) {
       if (op->params[i].kind != Param::Number || !PyFloat_Check(slots[i])) continue;
-      if (is_accelerator(device) || !(std::fabs(PyFloat_AS_DOUBLE(slots[i])) < 0x1p62)) compute = kNone;
+      const bool refused = !PyUnicode_CompareWithASCIIString(op->params[i].name, "alpha");  // by the definition
+      if (refused || is_accelerator(device) || !(std::fabs(PyFloat_AS_DOUBLE(slots[i])) < 0x1p62)) compute = kNone;
     }
   }
   for (int i = 0; i < n && compute != kNone; ++i) {
