@@ -468,11 +468,13 @@ struct Op {
     bool halves_round;  // then a half takes any number, and is infinite where it is too large
     bool numbers_round;  // with halves a number is rounded to their type first
     bool integer_power;  // the second argument is an exponent: none below 0 for integers
+    bool divides;  // by the second argument, which has no 0 where both are integers
     bool own_type;  // the common type is that of the first argument (masked_fill), which mask and value follow
     bool one_type;  // all tensors must have the type of the first
     int8_t zero_dim_param;  // the tensor that must have no dimensions, or -1
     uint32_t refused;  // bit per DType: common types the op does not take; `refusals` says why
     uint32_t reference_for;  // bit per DType: common types that run the reference implementation, which decides the result type too
+    uint32_t never, always;  // bit per DType: common types of which no element, or every one, is so
     PyObject* refusals;  // dict: DType number -> (exception type, text), or nullptr
     std::vector<Refusal> argument_refusals;
     PyObject* one_type_text;  // the error for a tensor of another type; nullptr: the usual

@@ -181,6 +181,10 @@ struct Constant {
 // -1 with an exception; 0 where the number does not fit the compute type (complex).
 int read_constant(PyObject* o, DType compute, Constant* c) {
   if (compute == DType::I64) {
+    if (PyFloat_Check(o)) {  // loses its fraction
+      c->i64 = static_cast<int64_t>(PyFloat_AS_DOUBLE(o));
+      return 1;
+    }
     Ref index(PyNumber_Index(o));
     if (!index) return -1;
     int overflow;
@@ -614,6 +618,49 @@ int check_integer_power(PyObject* exponent, DType common) {
   return descr && Ref(PyObject_CallFunctionObjArgs(f, exponent, descr, nullptr)) ? 0 : -1;
 }
 
+template <class T>
+bool has_zero(const Tensor* t) {
+  const T* x = reinterpret_cast<const T*>(t->data());
+  bool found = false;
+  for (Py_ssize_t i = 0, n = t->numel(); i < n; ++i) found |= x[i] == 0;
+  return found;
+}
+bool has_zero(const Tensor* t) {
+  switch (t->item()) {
+    case 1: return has_zero<uint8_t>(t);
+    case 2: return has_zero<uint16_t>(t);
+    case 4: return has_zero<uint32_t>(t);
+    default: return has_zero<uint64_t>(t);
+  }
+}
+
+// A divisor of integers. -1 with torch's exception where one is 0.
+int check_divisor(PyObject* o) {
+  bool found;
+  if (is_tensor(o)) {
+    Tensor* t = as_tensor(o);
+    const Owned<Tensor> laid(t->is_contiguous() && t->is_aligned() ? as_tensor(Py_NewRef(o)) : contiguous_copy(t));
+    if (!laid) return -1;
+    found = has_zero(laid.get());
+  } else {
+    const int truth = PyObject_IsTrue(o);
+    if (truth < 0) return -1;
+    found = !truth;
+  }
+  if (found) PyErr_SetString(PyExc_RuntimeError, "ZeroDivisionError. An integer tensor was divided by zero.");
+  return found ? -1 : 0;
+}
+
+// What an op gives where all elements of the common type are so, or none is.
+Tensor* same_truth(const Place& place, bool truth, Tensor* out, DeviceType device) {
+  Owned<Tensor> made(new_result(place, DType::Bool, device));
+  if (!made) return nullptr;
+  note_path(Path::Kernel);
+  if (device != DeviceType::Meta) std::memset(made->data(), truth, static_cast<size_t>(made->numel()));
+  if (!out) return made.release();
+  return copy_into(out, made.get()) < 0 ? nullptr : as_tensor(Py_NewRef(as_object(out)));
+}
+
 constexpr Py_ssize_t kSmall = 4096;
 
 // Whether all strides equal a new tensor's, also of dimensions of size 1. False for empty tensors.
@@ -769,7 +816,16 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   const bool by_steps = op->loop.by_steps && is_half(common);
   Program* const& program = by_steps ? op->loop.halves : op->loop.program;
   if (!program && !op->backward.compiled && compile_rules(op) < 0) return nullptr;
-  DType compute = has_type(op->promotion.reference_for, common) ? kNone : by_steps ? common : compute_type(common);
+  const Place place(operands, n_operands, ndim, dims, out ? Keeps::Rows : op->result.keeps.rule);
+  const DeviceType device = device_of(slots, n);
+  const bool always = has_type(op->promotion.always, common), alike = always || has_type(op->promotion.never, common);
+  if (alike && !is_accelerator(device)) return same_truth(place, always, out, device);
+  DType compute = alike || has_type(op->promotion.reference_for, common) ? kNone : by_steps ? common : compute_type(common);
+  if (op->promotion.divides && category_of(common) == Integer) {
+    if (is_accelerator(device)) compute = kNone;  // which has kernels that look for zeros
+    else if (device == DeviceType::Cpu && std::find(dims, dims + ndim, 0) == dims + ndim && check_divisor(slots[1]) < 0)
+      return nullptr;
+  }
   if (op->promotion.integer_power && check_integer_power(slots[1], common) < 0) return nullptr;
   PyObject* fitted[kMaxParams];
   Ref owned;
@@ -788,7 +844,9 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   }
   if (compute == DType::I64) {
     for (int i = 0; i < n; ++i) {
-      if (op->params[i].kind == Param::Number && PyFloat_Check(slots[i])) compute = kNone;
+      if (op->params[i].kind != Param::Number || !PyFloat_Check(slots[i])) continue;
+      const bool refused = !PyUnicode_CompareWithASCIIString(op->params[i].name, "alpha");  // by the definition
+      if (refused || is_accelerator(device) || !(std::fabs(PyFloat_AS_DOUBLE(slots[i])) < 0x1p62)) compute = kNone;
     }
   }
   for (int i = 0; i < n && compute != kNone; ++i) {
@@ -796,17 +854,16 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
       compute = kNone;
     if (is_tensor(slots[i]) && !as_tensor(slots[i])->is_aligned()) compute = kNone;
   }
-  const Place place(operands, n_operands, ndim, dims, out ? Keeps::Rows : op->result.keeps.rule);
   if (compute != kNone && is_complex(compute)) {
     const bool kept = !out || is_complex(out->dtype) || out->dtype == DType::Bool;
-    if (!kept || is_accelerator(device_of(slots, n))) compute = kNone;
+    if (!kept || is_accelerator(device)) compute = kNone;
   } else if (has_complex) {
     compute = kNone;
   }
   if (compute == kNone || !program || !has_kernels(*program, compute)) {
     return run_reference(op, slots, n, common, out ? out->dtype : result, out, place);
   }
-  Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(place, result, device_of(slots, n)));
+  Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(place, result, device));
   return target && run_machine(*program, compute, slots, n, target.get()) == 0 ? target.release() : nullptr;
 }
 

@@ -71,7 +71,7 @@ struct Cuts {
 };
 struct CutVolume {
   Cuts d, h, w;
-  double divisor;  // instead of what the windows count, if not 0
+  ptrdiff_t divisor;  // instead of what the windows count, if not 0
   ptrdiff_t volume() const { return d.in * h.in * w.in; }
   ptrdiff_t positions() const { return d.out * h.out * w.out; }
 };
@@ -339,7 +339,7 @@ struct DenseKernels {
   void (*add_lanes)(DType dtype, const void* sums, ptrdiff_t n, void* out);
   ptrdiff_t lane_bytes;
 
-  // --- pooling.cpp --- `volumes` volumes of channels, one after the other
+  // --- pooling.cpp --- `volumes` volumes of channels, one after the other. max_pool and mean_cuts: I64, too
   // The largest element of each window, a NaN if there is one, and its place in the volume: the first, of NaN the last.
   void (*max_pool)(DType dtype, const void* x, ptrdiff_t volumes, const PoolWindow& window, void* out, int64_t* indices);
   // The same for windows of any size, none of them empty.

@@ -548,7 +548,7 @@ def _pairs():
 
 # What has no formula: an error for a rule, or several steps that no line says.
 _NO_RULE = set(
-    """floor_divide _floor_divide_number _floor_divide_zero _remainder_of_number heaviside
+    """floor_divide _floor_divide_number _remainder_of_number heaviside
     zeta.input igamma.input igammac.input _set_away detach_copy _binomial _standard_gamma_grad
     _dirichlet _dirichlet_grad _leaky_relu_below_zero _elu_below_zero _celu_below_zero
     __rrelu_middle_below_zero ldl_factor_ex ldl_factor ldl_solve geqrf _ctc_loss_backward bincount

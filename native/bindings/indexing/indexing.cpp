@@ -591,7 +591,10 @@ bool names_elements(const TensorInfo& index, Py_ssize_t size) {
   return !(signs >> 63);
 }
 
-// A number as a tensor of a floating-point or complex type; empty where there is no kernel for it.
+bool is_whole(DType type) { return category_of(type) < Category::Floating; }
+
+// A number as a tensor of a type; empty where there is no kernel for it, or the type cannot hold it. Floats lose their fraction
+// where the type is of integers.
 Ref number_as(DType dtype, PyObject* value) {
   if (is_pair(dtype)) {
     if (!PyComplex_Check(value) && !PyFloat_Check(value) && !PyLong_Check(value)) return {};
@@ -605,12 +608,15 @@ Ref number_as(DType dtype, PyObject* value) {
     return lost(0, z.real) || lost(1, z.imag) ? Ref() : std::move(one);
   }
   double number;
-  if (dtype == DType::I64 && PyLong_CheckExact(value)) {
-    const long long whole = PyLong_AsLongLong(value);
+  if (is_whole(dtype) && (PyLong_Check(value) || PyFloat_Check(value))) {
+    const double real = PyFloat_Check(value) ? PyFloat_AS_DOUBLE(value) : 0;
+    if (!(std::abs(real) < 0x1p62)) return {};
+    const int64_t whole = PyFloat_Check(value) ? static_cast<int64_t>(real) : PyLong_AsLongLong(value);
     if (whole == -1 && PyErr_Occurred()) return PyErr_Clear(), Ref();
     Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
-    *data_of<int64_t>(one) = whole;
-    return one;
+    *data_of<int64_t>(one) = dtype == DType::Bool ? whole != 0 || real != 0 : whole;
+    Ref made = converted(one, dtype), back = converted(made, DType::I64);
+    return *data_of<int64_t>(back) == *data_of<int64_t>(one) ? std::move(made) : Ref();
   }
   if ((dtype != DType::F32 && dtype != DType::F64 && !is_half(dtype)) || PyComplex_Check(value)) return {};
   if (!double_argument(value, number)) return PyErr_Clear(), Ref();
@@ -732,11 +738,20 @@ Nothing scatter_zero(const TensorInfo& x, Dim dim, const TensorInfo& index) {
 // ---- reductions
 
 template <class T>
+T mean_of(T sum, T count) {
+  return sum / count;
+}
+// Rounded down.
+int64_t mean_of(int64_t sum, int64_t count) {
+  if (count == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(sum));
+  return sum / count - (sum % count != 0 && (sum < 0) != (count < 0));
+}
+template <class T>
 void divide_by(T* x, const int64_t* counts, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) {
   for (Py_ssize_t o = 0; o < outer; o++)
     for (Py_ssize_t i = 0; i < n; i++, x += inner) {
-      const T count = static_cast<T>(std::max<int64_t>(counts[i], 1));
-      for (Py_ssize_t j = 0; j < inner; j++) x[j] /= count;
+      const T count = counts[i] ? static_cast<T>(counts[i]) : T(1);
+      for (Py_ssize_t j = 0; j < inner; j++) x[j] = mean_of(x[j], count);
     }
 }
 
@@ -752,30 +767,45 @@ struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
     how = kLands[this->at], mean = this->at == 1;
     return true;
   }
-  // Complex numbers have no order.
-  bool fits(const TensorInfo& x) const { return x.is_float_or_half() || (is_pair(x.dtype) && (how == Land::Add || how == Land::Mul)); }
+  // Whether there is a kernel for it. Complex numbers have no order.
+  bool takes(const TensorInfo& x) const {
+    if (is_pair(x.dtype)) return how == Land::Add || how == Land::Mul;
+    return x.is_float_or_half() || (is_whole(x.dtype) && !(mean && (x.dtype == DType::Bool || x.dtype == DType::U64)));
+  }
   // The value that changes none.
   Ref neutral(DType dtype) const {
-    const double infinity = HUGE_VAL;
-    const double value = how == Land::Mul ? 1 : how == Land::Max ? -infinity : how == Land::Min ? infinity : 0;
-    return number_as(dtype, owned(PyFloat_FromDouble(value)).get());
+    if (!is_whole(dtype)) {
+      const double infinity = HUGE_VAL;
+      const double value = how == Land::Mul ? 1 : how == Land::Max ? -infinity : how == Land::Min ? infinity : 0;
+      return number_as(dtype, owned(PyFloat_FromDouble(value)).get());
+    }
+    const bool natural = dtype == DType::Bool || dtype == DType::U8 || dtype >= DType::U16;
+    const uint64_t most = dtype == DType::Bool ? 1 : ~uint64_t{0} >> (64 - 8 * item_size(dtype) + !natural);
+    Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
+    *data_of<uint64_t>(one) = how == Land::Mul ? 1 : how == Land::Min ? most : how == Land::Max && !natural ? ~most : 0;
+    return rounded(std::move(one), dtype);
   }
   // Where a mean is asked for: divides x by how many values each element is the sum of. There is a count for all elements, or for
-  // those of each slice of a dimension (`inner` elements, one after the other). `land` adds one at the places.
+  // those of each slice of a dimension (`inner` elements, one after the other). `land` adds one at the places. Integers are counted in
+  // their own type.
   template <class F>
   Nothing divided(const TensorInfo& x, const Py_ssize_t* shape, int ndim, Py_ssize_t inner, bool include_self,
                   const F& land) const {
     if (!mean) return none();
-    const DType type = computed_in(x.dtype);
-    const Ref counts = new_ref(DType::I64, ndim, shape, DeviceType::Cpu), own = contiguous_as(x.tensor, type);
-    const Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
+    const bool whole = is_whole(x.dtype);
+    const DType counted = whole ? x.dtype : DType::I64, type = whole ? DType::I64 : computed_in(x.dtype);
+    Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu), counts = zeros_ref(counted, ndim, shape, DeviceType::Cpu);
     *data_of<int64_t>(one) = 1;
-    int64_t* many = data_of<int64_t>(counts);
-    const Py_ssize_t n = as_tensor(counts)->numel(), outer = n && inner ? as_tensor(own)->numel() / n / inner : 0;
-    std::fill_n(many, n, include_self ? 1 : 0);
+    one = rounded(std::move(one), counted);
+    if (include_self) copy_values(counts, as_tensor(one));
     if (!land(info_of(counts), info_of(one))) return {};
-    const Py_ssize_t parts = is_pair(x.dtype) ? 2 : 1;
-    by_type(part_of(type), [&](auto* to) { divide_by(to, many, outer, n, inner * parts); }, data_of(own));
+    counts = rounded(std::move(counts), DType::I64);
+    const Ref own = contiguous_as(x.tensor, type);
+    const int64_t* many = data_of<int64_t>(counts);
+    const Py_ssize_t n = as_tensor(counts)->numel(), parts = is_pair(x.dtype) ? 2 : 1, outer = n && inner ? as_tensor(own)->numel() / n / inner : 0;
+    const auto divide = [&](auto* to) { divide_by(to, many, outer, n, inner * parts); };
+    if (whole) divide(data_of<int64_t>(own));
+    else by_type(part_of(type), divide, data_of(own));
     if (as_tensor(own) != x.tensor) copy_values(Ref::borrow(as_object(x.tensor)), as_tensor(own));
     return none();
   }
@@ -787,7 +817,7 @@ using Reduction = ReductionTo<"amax", "amin">;
 Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Reduction reduce,
                        bool include_self) {
   Scattering s;
-  if (!reduce.fits(x) || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) || !s.read(x, dim, index, src))
+  if (!reduce.takes(x) || !x.tensor->is_writeable() || is_meta(x, index, src) || !covers(src, index) || !s.read(x, dim, index, src))
     return {};
   if (!include_self && !land(x, dim, s.index, info_of(reduce.neutral(x.dtype)), Land::Set, true)) return {};
   if (!land(x, dim, s.index, src, reduce.how, true)) return {};
@@ -800,7 +830,8 @@ Nothing scatter_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, co
 Nothing index_reduce(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& source, Reduction reduce,
                      bool include_self) {
   Slices s;
-  if (!reduce.fits(x) || is_meta(x, index, source) || (reduce.how == Land::Add && !reduce.mean)) return {};
+  if (!reduce.takes(x) || is_meta(x, index, source) || (reduce.how == Land::Add && !reduce.mean)) return {};
+  if (x.dtype == DType::Bool && !include_self) return {};
   if (x.ndim != source.ndim || !s.read(x, dim, index, source)) return {};
   if (!include_self && !s.fill(info_of(reduce.neutral(x.dtype)))) return {};
   if (!s.land(reduce.how)) return {};

@@ -14,7 +14,7 @@
 // three are products of matrices.
 //
 // Images and groups are the tasks of the thread pool; where there are few, channels and blocks of places are. Halves are
-// computed in float32 and rounded once.
+// computed in float32 and rounded once. Integers, of int64 modulo 2^64, have a matrix of patches made.
 #include "bindings/layers/conv.h"
 
 #include "bindings/layers/conv_products.h"
@@ -103,9 +103,13 @@ Ref widened(Tensor* tensor, DType type) {
 
 Ref no_memory_or(bool worked, Ref result, DType type) { return worked ? rounded(std::move(result), type) : no_memory(); }
 
+bool is_integer(DType type) { return category_of(type) == Category::Integer; }
+DType convolved_in(DType type) { return is_integer(type) ? DType::I64 : computed_in(type); }
+
 // Whether two tensors of one to three dimensions, batch and channels have a type that is computed here.
-bool fits(const TensorInfo& a, const TensorInfo& b) {
-  return (a.is_float_or_half() || is_pair(a.dtype)) && b.dtype == a.dtype && a.ndim >= 3 && a.ndim <= 5 && b.ndim == a.ndim;
+bool fits(const TensorInfo& a, const TensorInfo& b, bool integers = true) {
+  return (a.is_float_or_half() || is_pair(a.dtype) || (integers && is_integer(a.dtype))) && b.dtype == a.dtype && a.ndim >= 3 &&
+         a.ndim <= 5 && b.ndim == a.ndim;
 }
 
 bool fits(const TensorInfo& bias, DType type) { return !bias.tensor || (bias.dtype == type && bias.ndim == 1); }
@@ -117,14 +121,73 @@ bool check_bias(const TensorInfo& bias, const Py_ssize_t* w, const Geometry& g, 
               sizes_text(w, g.dims + 2).c_str(), channels, bias.shape[0]);
 }
 
+// f(place of the image, place of the patches, number, step in the image) for the runs of places that an element of the patches of a
+// channel sees inside the image.
+template <class F>
+void each_run(const Geometry& g, const F& f) {
+  struct Part {
+    Py_ssize_t first, low, high;
+  };
+  const auto part = [&g](int d, Py_ssize_t k) {
+    const Py_ssize_t first = k * g.dilation[d] - g.pad[d], beyond = g.in[d] - first, stride = g.stride[d];
+    const Py_ssize_t low = first < 0 ? std::min((stride - 1 - first) / stride, g.out[d]) : 0;
+    return Part{first, low, beyond > 0 ? std::min((stride - 1 + beyond) / stride, g.out[d]) : 0};
+  };
+  Py_ssize_t to = 0;
+  for (Py_ssize_t i = 0; i < g.kernel[0]; i++)
+    for (Py_ssize_t j = 0; j < g.kernel[1]; j++)
+      for (Py_ssize_t k = 0; k < g.kernel[2]; k++, to += g.places()) {
+        const Part d = part(0, i), h = part(1, j), w = part(2, k);
+        for (Py_ssize_t z = d.low; z < d.high; z++)
+          for (Py_ssize_t y = h.low; y < h.high && w.low < w.high; y++)
+            f(((d.first + z * g.stride[0]) * g.in[1] + h.first + y * g.stride[1]) * g.in[2] + w.first + w.low * g.stride[2],
+              to + (z * g.out[1] + y) * g.out[2] + w.low, w.high - w.low, g.stride[2]);
+      }
+}
+
+// `correlate` of integers. False where there is no memory.
+bool correlate_integers(const Geometry& g, bool back, const uint64_t* from, const uint64_t* weights, const uint64_t* bias,
+                        uint64_t* to) {
+  const Py_ssize_t places = g.places(), plane = g.in_plane(), depth = g.patch(), rows = g.out_group(), channels = g.in_group();
+  const Py_ssize_t read = back ? rows * places : channels * plane, made = back ? channels : rows, size = back ? plane : places;
+  const Workspace room(static_cast<double>(depth) * static_cast<double>(places) * 8);
+  if (!room.p) return false;
+  uint64_t* const patches = reinterpret_cast<uint64_t*>(room.p);
+  std::fill_n(patches, depth * places, 0);  // borders stay so
+  const auto each_channel = [&](const auto& f) {
+    for (Py_ssize_t c = 0; c < channels; c++) {
+      each_run(g, [&, at = c * plane, column = c * g.taps() * places](Py_ssize_t i, Py_ssize_t p, Py_ssize_t n, Py_ssize_t step) {
+        if (step == 1)
+          for (Py_ssize_t k = 0; k < n; k++) f(at + i + k, column + p + k);
+        else
+          for (Py_ssize_t k = 0; k < n; k++) f(at + i + k * step, column + p + k);
+      });
+    }
+  };
+  for (Py_ssize_t unit = 0; unit < g.batch * g.groups; unit++, from += read, to += made * size) {
+    const Py_ssize_t group = unit % g.groups;
+    const uint64_t* const w = weights + group * rows * depth;
+    for (Py_ssize_t i = 0; i < made; i++) std::fill_n(to + i * size, size, bias ? bias[group * made + i] : 0);
+    if (back) {
+      gemm(DType::I64, depth, places, rows, 1.0, {w, 1, depth}, {from, places, 1}, nullptr, 0.0, patches, true);
+      each_channel([&](Py_ssize_t at, Py_ssize_t column) { to[at] += patches[column]; });
+    } else {
+      each_channel([&](Py_ssize_t at, Py_ssize_t column) { patches[column] = from[at]; });
+      gemm(DType::I64, rows, places, depth, 1.0, {w, depth, 1}, {patches, places, 1}, nullptr, 1.0, to, true);
+    }
+  }
+  return true;
+}
+
 // The convolution of images with weights, plus a bias that may be none; or `back`, of gradients, to the input that they are of. A
 // result of `shape` in the type `own`.
 Ref correlate(const Geometry& g, bool back, const Ref& images, const Ref& weights, const Ref& bias, const Py_ssize_t* shape,
               DType own) {
   const Ref in = contiguous(as_tensor(images)), w = contiguous(as_tensor(weights));
-  Ref result = new_ref(computed_in(own), g.dims + 2, shape, DeviceType::Cpu);
+  const DType type = convolved_in(own);
+  Ref result = new_ref(type, g.dims + 2, shape, DeviceType::Cpu);
   if (as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
-  Correlation c{.type = computed_in(own),
+  Correlation c{.type = type,
                 .batch = g.batch,
                 .groups = g.groups,
                 .rows = back ? g.in_group() : g.out_group(),
@@ -144,9 +207,14 @@ Ref correlate(const Geometry& g, bool back, const Ref& images, const Ref& weight
   {
     Unlocked unlocked(g.work() > kParallelWork, in, w, bias, result);
     const bool biased = static_cast<bool>(bias);
-    worked = (back ? gradient_planes(g, c.item(), c.planes, c.phases, biased)
-                   : image_planes(g, c.item(), c.planes, c.phases.emplace_back(), biased)) &&
-             c.run();
+    if (type == DType::I64) {
+      worked = correlate_integers(g, back, data_of<uint64_t>(in), data_of<uint64_t>(w), bias ? data_of<uint64_t>(bias) : nullptr,
+                                  data_of<uint64_t>(result));
+    } else {
+      worked = (back ? gradient_planes(g, c.item(), c.planes, c.phases, biased)
+                     : image_planes(g, c.item(), c.planes, c.phases.emplace_back(), biased)) &&
+               c.run();
+    }
   }
   return no_memory_or(worked, static_cast<Ref&&>(result), own);
 }
@@ -162,8 +230,8 @@ bool has_adjacent_channels(const TensorInfo& x) {
   return next(0);
 }
 bool by_channels(const Geometry& g, const TensorInfo& images) {
-  return g.pointwise() && g.groups == 1 && images.tensor->device() == DeviceType::Cpu && images.size() > 0 &&
-         has_adjacent_channels(images);
+  return g.pointwise() && g.groups == 1 && !is_integer(images.dtype) && images.tensor->device() == DeviceType::Cpu &&
+         images.size() > 0 && has_adjacent_channels(images);
 }
 
 // images (places x channels) @ weights, in images of so many channels and the same layout. weights: channels x `channels`.
@@ -275,7 +343,7 @@ Ref convolution(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bi
   Py_ssize_t shape[5] = {g.batch, g.out_channels};
   for (int i = 0; i < g.dims; i++) shape[2 + i] = g.out[3 - g.dims + i];
   const DeviceType device = device_of(x, w, bias);
-  const DType own = x.dtype, type = computed_in(own);
+  const DType own = x.dtype, type = convolved_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
   if (is_pair(own)) {
     const Ref images = parts_of(x), weights = squares_of(w, false), row = bias.tensor ? bias_parts(bias) : Ref();
@@ -289,7 +357,7 @@ Ref convolution(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bi
   }
   Ref xc = widened(x.tensor, type), wc = widened(w.tensor, type);
   Ref bc = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
-  if (g.dims == 2 && winograd_pays(g)) {
+  if (g.dims == 2 && type != DType::I64 && winograd_pays(g)) {
     const TensorInfo b = bc ? info_of(bc) : TensorInfo{};
     return rounded(winograd_forward(info_of(xc), info_of(wc), b, g), own);
   }
@@ -324,7 +392,7 @@ Ref convolution_input(const TensorInfo& grad, const TensorInfo& w, const TensorO
       !check_bias(bias, w.shape, g, g.in_channels))
     return {};
   const DeviceType device = device_of(grad, w, bias);
-  const DType own = grad.dtype, type = computed_in(own);
+  const DType own = grad.dtype, type = convolved_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
   if (is_pair(own)) {
     const Ref images = parts_of(grad), weights = squares_of(w, true), row = bias.tensor ? bias_parts(bias) : Ref();
@@ -340,7 +408,8 @@ Ref convolution_input(const TensorInfo& grad, const TensorInfo& w, const TensorO
   }
   Ref gc = widened(grad.tensor, type), wc = widened(w.tensor, type);
   Ref bc = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
-  if (g.dims == 2 && !bc && winograd_pays(g)) return rounded(winograd_grad_input(info_of(gc), info_of(wc), g), own);
+  if (g.dims == 2 && !bc && type != DType::I64 && winograd_pays(g))
+    return rounded(winograd_grad_input(info_of(gc), info_of(wc), g), own);
   return correlate(g, true, gc, wc, bc, shape, own);
 }
 
@@ -349,7 +418,7 @@ Ref convolution_weight(const TensorInfo& grad, const TensorInfo& x, const Shape&
                        IntOrInts dilation, Py_ssize_t groups) {
   Geometry g;
   const Py_ssize_t* shape = w_shape.at;
-  if (!fits(grad, x) || !has_sizes(w_shape, grad.ndim) ||
+  if (!fits(grad, x, false) || !has_sizes(w_shape, grad.ndim) ||
       !read_geometry(grad.ndim - 2, x.shape, shape, {stride, padding, dilation, groups}, g) || !check_gradient(grad, g))
     return {};
   const DeviceType device = device_of(grad, x);

@@ -1,5 +1,5 @@
 // Maximum and average pooling over the last one to three dimensions, by windows of one size or by the wanted number of windows, and
-// their gradients. Halves are computed in float32.
+// their gradients. Halves are computed in float32, integers in int64.
 #include "bindings/kernel.h"
 
 #include <algorithm>
@@ -23,8 +23,11 @@ struct Extent : IntOrInts {
   int n;
 };
 
-// Whether a tensor can be pooled over its last n dimensions.
-bool poolable(const TensorInfo& x, int n) { return x.is_float_or_half() && x.ndim >= n; }
+// Whether a tensor can be pooled over its last n dimensions; `integers`: also of integers.
+bool poolable(const TensorInfo& x, int n, bool integers = false) {
+  return (x.is_float_or_half() || (integers && category_of(x.dtype) == Category::Integer && x.dtype != DType::U64)) && x.ndim >= n;
+}
+DType pooled_in(DType type) { return category_of(type) == Category::Integer ? DType::I64 : computed_in(type); }
 
 Py_ssize_t volumes_of(const Py_ssize_t* shape, int ndim, int n) {
   Py_ssize_t count = 1;
@@ -107,7 +110,7 @@ Ref maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t 
   const DeviceType device = device_of(x);
   const Py_ssize_t volumes = volumes_of(x.shape, x.ndim, n);
   const bool computed = device != DeviceType::Meta && volumes * positions > 0;
-  const DType wanted = x.dtype, type = computed ? computed_in(wanted) : wanted;
+  const DType wanted = x.dtype, type = computed ? pooled_in(wanted) : wanted;
   const int ndim = x.ndim;
   Ref out = new_ref(type, ndim, shape, device), indices;
   if (both) indices = new_ref(DType::I64, ndim, shape, device);
@@ -142,7 +145,7 @@ std::conditional_t<kBoth, Pair, Ref> max_pool(const TensorInfo& x, Extent kernel
                                               bool ceil_mode) {
   const int n = kernel.n;
   PoolWindow w;
-  if (!poolable(x, n) || !read_window(x.shape, x.ndim, kernel, stride, padding, dilation, ceil_mode, w)) return {};
+  if (!poolable(x, n, true) || !read_window(x.shape, x.ndim, kernel, stride, padding, dilation, ceil_mode, w)) return {};
   return maxima(x, n, w, kBoth);
 }
 
@@ -237,11 +240,11 @@ struct CutAxis {
 
 struct CutAxes {
   CutAxis d, h, w;
-  CutVolume volume(double divisor) const { return {d.cuts, h.cuts, w.cuts, divisor}; }
+  CutVolume volume(ptrdiff_t divisor) const { return {d.cuts, h.cuts, w.cuts, divisor}; }
 };
 
 // Means and their gradients: `backward` from g of the sizes of windows to those of the input.
-Ref means(const TensorInfo& from, const Py_ssize_t* shape, bool backward, int n, const CutAxes& axes, double divisor) {
+Ref means(const TensorInfo& from, const Py_ssize_t* shape, bool backward, int n, const CutAxes& axes, Py_ssize_t divisor) {
   const CutVolume cuts = axes.volume(divisor);
   const DType wanted = from.dtype, type = computed_in(wanted);
   const int ndim = from.ndim;
@@ -265,12 +268,12 @@ Ref means(const TensorInfo& from, const Py_ssize_t* shape, bool backward, int n,
 struct Average {
   PoolWindow window;
   bool include_pad;
-  double divisor;
+  Py_ssize_t divisor;
   bool read(const Py_ssize_t* shape, int ndim, const Extent& kernel, PyObject* stride, PyObject* padding, bool ceil_mode,
             std::optional<Py_ssize_t> divisor_override) {
     if (!read_window(shape, ndim, kernel, stride, padding, nullptr, ceil_mode, window)) return false;
     if (divisor_override == 0) return fail(PyExc_RuntimeError, "divisor must be not zero");
-    divisor = static_cast<double>(divisor_override.value_or(0));
+    divisor = divisor_override.value_or(0);
     return true;
   }
   void cut(CutAxes& axes) const {
@@ -286,7 +289,7 @@ Ref avg_pool(const TensorInfo& x, Extent kernel, Any stride, IntOrInts padding, 
              std::optional<Py_ssize_t> divisor) {
   const int n = kernel.n;
   Average a{{}, include_pad, 0};
-  if (!poolable(x, n) || !a.read(x.shape, x.ndim, kernel, stride, padding, ceil_mode, divisor)) return {};
+  if (!poolable(x, n, x.dtype == DType::I64) || !a.read(x.shape, x.ndim, kernel, stride, padding, ceil_mode, divisor)) return {};
   Py_ssize_t shape[kMaxDims];
   pooled_shape(x.shape, x.ndim, n, {a.window.d.out, a.window.h.out, a.window.w.out}, shape);
   if (is_meta(x) || no_elements(shape, x.ndim)) return new_ref(x.dtype, x.ndim, shape, device_of(x));

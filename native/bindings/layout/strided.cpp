@@ -42,24 +42,26 @@ struct Seen : Layout {
 
 using MaybeLayout = std::optional<Sizes>;
 
-// A buffer that holds a tensor, and a part of it. Where `plain`, the buffer is a contiguous tensor of the shape.
+// A buffer that holds a tensor, and a part of it. Where `plain`, the buffer is a contiguous tensor of the shape; where `dense`, one
+// with the strides of the layout.
 struct Parted {
   Seen whole, part;
   Py_ssize_t total = 0;
-  bool plain = false;
+  bool plain = false, dense = false;
 
   bool read(const Py_ssize_t* shape, int ndim, DType dtype, const Sizes& size, const Sizes& stride, Py_ssize_t offset,
             const MaybeLayout& layout) {
     const Py_ssize_t item = item_size(dtype);
-    Py_ssize_t dense[kMaxDims], count;
+    Py_ssize_t rows[kMaxDims], count;
     if (size.n != stride.n || (layout && layout->n != ndim) || offset > kFar || offset < -kFar) return false;
-    if (!contiguous_strides(ndim, shape, 1, dense, &count)) return PyErr_Clear(), false;
-    if (!whole.read(shape, layout ? layout->at : dense, ndim, item) || !part.read(size.at, stride.at, size.n, item)) return false;
+    if (!contiguous_strides(ndim, shape, 1, rows, &count)) return PyErr_Clear(), false;
+    if (!whole.read(shape, layout ? layout->at : rows, ndim, item) || !part.read(size.at, stride.at, size.n, item)) return false;
     const Py_ssize_t low = std::min<Py_ssize_t>(offset, 0);
     whole.offset = -low * item, part.offset = (offset - low) * item;
     total = std::max({whole.reach - low, part.reach + offset - low, Py_ssize_t{1}});
     if (total > kFar / item) return false;
     plain = !layout && total == count;
+    dense = total == count && !whole.twice;
     return true;
   }
   Ref zeros(DType dtype) const {
@@ -74,7 +76,9 @@ struct Parted {
     return buffer;
   }
   Ref shown(Ref buffer) const {
-    return plain ? std::move(buffer) : owned(contiguous_copy(as_tensor(make_view(info_of(buffer), whole))));
+    if (plain) return buffer;
+    Ref view = make_view(info_of(buffer), whole);
+    return dense ? std::move(view) : owned(contiguous_copy(as_tensor(view)));
   }
 };
 

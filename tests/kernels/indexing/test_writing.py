@@ -140,6 +140,41 @@ def test_index_reduce(layout, how, dtype):
         assert kernels.index_reduce(x, dim, index[:3], given, how, own) is NotImplemented
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8, np.bool_])
+@pytest.mark.parametrize("how", ["sum", "prod", "mean", "amax", "amin"])
+def test_reductions_of_integers(how, dtype):
+    """They wrap, means are rounded down, and every number is between the ends."""
+    if dtype is np.bool_ and how == "mean":
+        x = np.ones((2, 1), dtype)
+        assert kernels.index_reduce(x, 0, np.array([1]), x[:1], how, True) is NotImplemented
+        return
+    rng = np.random.default_rng(5)
+    ends = (0, 2) if dtype is np.bool_ else (np.iinfo(dtype).min, int(np.iinfo(dtype).max) + 1)
+    index = np.array([2, 0, 2, 2, 3])
+    combine = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}.get(how, np.add)
+    for own in (True, False):
+        x = rng.integers(*ends, (5, 4), dtype).T
+        source = rng.integers(*ends, (5, 5), dtype)
+        want = x.copy()
+        for k in (0, 2, 3):
+            found = [x[k]] * own + [source[i] for i in range(5) if index[i] == k]
+            want[k] = combine.reduce(np.array(found), axis=0, dtype=dtype)
+            if how == "mean":
+                want[k] = [int(v) // len(found) for v in want[k]]
+        picks = np.repeat(index[:, None], 5, 1)
+        made = x.copy()
+        assert kernels.scatter_reduce(made, 0, picks, source, how, own) is None
+        np.testing.assert_array_equal(made, want)
+        if how != "sum" and (own or dtype is not np.bool_):
+            assert kernels.index_reduce(x, 0, index, source, how, own) is None
+            np.testing.assert_array_equal(x, want)
+    if how == "mean" and dtype is np.int8:  # counted in int8, as torch does
+        x = np.zeros(1, dtype)
+        many = np.zeros(257, np.int64)
+        assert kernels.index_reduce(x, 0, many, np.ones(257, dtype), how, False) is None
+        assert x == 1
+
+
 def test_reductions_of_nothing():
     x = np.full((2, 0), 1.0)
     assert kernels.index_reduce(x, 0, np.array([0, 1, 1]), np.ones((3, 0)), "mean", True) is None

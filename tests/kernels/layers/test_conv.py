@@ -189,6 +189,39 @@ def test_one_weight_shows_the_plane(dtype, width, stride):
         np.testing.assert_array_equal(back[0, 0].numpy(), expected)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("dtype", [np.int64, np.int8])
+def test_integers(dtype, groups, threads):
+    rng = np.random.default_rng(0)
+    for sizes, kernel, stride, padding, dilation in (
+        ((9,), (3,), (1,), (0,), (1,)),
+        ((5, 40), (3, 3), (1, 1), (1, 1), (1, 1)),
+        ((7, 6), (2, 3), (2, 3), (1, 4), (1, 2)),
+        ((4, 5, 6), (2, 3, 1), (1, 2, 2), (1, 0, 0), (2, 1, 1)),
+        ((3, 1), (1, 1), (1, 1), (0, 0), (1, 1)),
+    ):
+        x = rng.integers(-100, 100, (2, 2 * groups, *sizes)).astype(dtype)
+        w = rng.integers(-100, 100, (3 * groups, 2, *kernel)).astype(dtype)
+        how = stride, padding, dilation
+        for bias in (None, rng.integers(-100, 100, 3 * groups).astype(dtype)):
+            made = kernels.convolution(x, w, bias, *how, groups)
+            assert made.dtype == dtype
+            for part in range(groups):
+                some = slice(3 * part, 3 * part + 3)
+                b = None if bias is None else bias[some]
+                exact = product.convolution(x[:, 2 * part : 2 * part + 2], w[some], b, *how)
+                np.testing.assert_array_equal(made[:, some], exact.astype(np.int64).astype(dtype))
+        for bias in (None, rng.integers(-100, 100, 2 * groups).astype(dtype)):
+            back = kernels.convolution_input(made, w, bias, x.shape, *how, groups)
+            for part in range(groups):
+                some, shape = slice(3 * part, 3 * part + 3), (2, 2, *sizes)
+                exact = product.input_gradient(made[:, some], w[some], shape, *how)
+                read = slice(2 * part, 2 * part + 2)
+                if bias is not None:
+                    exact += bias[read].reshape(-1, *(1,) * len(sizes))
+                np.testing.assert_array_equal(back[:, read], exact.astype(np.int64).astype(dtype))
+
+
 def test_infinities_stay_where_they_are():
     """The gradient of the weight adds up places alone: what is between rows counts for nothing."""
     x = numbers("float32", 1, 1, 4, 5)

@@ -44,12 +44,14 @@ def axes_of(sizes, kernel, stride, padding, dilation, ceil_mode=False):
 
 
 def with_ties_and_specials(shape, dtype, seed=0):
-    """Few different values; some NaN, whole stretches of -inf."""
+    """Few different values; some NaN, whole stretches of -inf, or of the lowest integer."""
     rng = np.random.default_rng(seed)
     x = rng.integers(-3, 3, shape).astype(dtype)
-    x[rng.random(shape) < 0.02] = np.nan
-    x[rng.random(shape) < 0.1] = -np.inf
-    x[..., : min(4, shape[-1])] = -np.inf
+    whole = x.dtype.kind in "iu"
+    lowest = np.iinfo(dtype).min if whole else -np.inf
+    x[rng.random(shape) < 0.02] = np.iinfo(dtype).max if whole else np.nan
+    x[rng.random(shape) < 0.1] = lowest
+    x[..., : min(4, shape[-1])] = lowest
     return x
 
 
@@ -60,7 +62,7 @@ def check_maxima(x, n, made, axes):
     np.testing.assert_array_equal(made[1].reshape(places.shape), places)
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, np.float16])
+@pytest.mark.parametrize("dtype", [*FLOATS, np.float16, np.int64, np.uint8])
 @pytest.mark.parametrize("case", WINDOWS, ids=str)
 def test_max_pool(case, dtype):
     sizes, kernel, stride, padding, dilation = case
@@ -142,6 +144,29 @@ def test_avg_pool(case, include, dtype):
         made_plainly = plain.means_backward(with_sizes(flat), (8, *sizes), axes, over)
         expected, size = np.split(made_plainly, 2)
         assert (np.abs(back.reshape(expected.shape) - expected) <= additions * eps * size).all()
+
+
+@pytest.mark.parametrize("case", MEANS + LONG, ids=str)
+def test_avg_pool_of_integers(case):
+    """Sums wrap, and quotients are rounded toward zero."""
+    sizes, kernel, stride, padding, _ = case
+    x = np.random.default_rng(3).integers(-(2**63), 2**63, (2, 2, *sizes))
+    x[0] >>= 56
+    x[0, 0, ..., :9] = 0
+    x[0, 0, ..., -1] = -(2**63)
+    axes = axes_of(*case)
+    for divisor in (None, 3, -1, -7, 2**63 - 1):
+        made = on_one_thread_and_two(
+            lambda d=divisor: kernels.avg_pool(x, kernel, stride, padding, False, False, d)
+        ).reshape(4, *map(len, axes))
+        flat = x.reshape(4, *sizes)
+        for position, places in plain.each(axes):
+            for v in range(4):
+                total = sum(int(flat[(v, *place)]) for place in places)
+                total = (total + 2**63) % 2**64 - 2**63
+                over = divisor or max(len(places), 1)
+                quotient = abs(total) // abs(over) * (1 if (total < 0) == (over < 0) else -1)
+                assert made[(v, *position)] == (quotient + 2**63) % 2**64 - 2**63
 
 
 ADAPTIVE = [

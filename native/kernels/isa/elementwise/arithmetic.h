@@ -14,6 +14,7 @@ FUNCTION bool is_true(T a) { return a != 0; }
 FUNCTION bool is_same(T a, T b) { return a == b; }
 
 #ifdef REAL
+#define ROUNDED(function) function(a)
 FUNCTION T add(T a, T b) { return a + b; }
 FUNCTION T sub(T a, T b) { return a - b; }
 FUNCTION T mul(T a, T b) { return a * b; }
@@ -25,10 +26,12 @@ FUNCTION T power(T a, T b) { return pow(a, b); }
 FUNCTION T whole_quotient(T a, T b) { return trunc(a / b); }
 FUNCTION T rest_after(T a, T b) { return fmod(a, b); }
 
+FUNCTION bool is_minus(T a) { return copysign((T)1, a) < 0; }
 FUNCTION bool is_nan(T a) { return a != a; }
 FUNCTION bool is_infinite(T a) { return fabs(a) == (T)INFINITE; }
 FUNCTION bool is_finite(T a) { return fabs(a) < (T)INFINITE; }
 #else
+#define ROUNDED(function) a
 FUNCTION T add(T a, T b) { return (T)((u64)a + (u64)b); }
 FUNCTION T sub(T a, T b) { return (T)((u64)a - (u64)b); }
 FUNCTION T mul(T a, T b) { return (T)((u64)a * (u64)b); }
@@ -46,6 +49,7 @@ FUNCTION T power(T a, T b) {
 FUNCTION T whole_quotient(T a, T b) { return b == 0 ? 0 : (b == -1 ? negative(a) : a / b); }
 FUNCTION T rest_after(T a, T b) { return (b == 0) | (b == -1) ? 0 : a % b; }
 
+FUNCTION bool is_minus(T a) { return a < 0; }
 FUNCTION bool is_nan(T a) { return (void)a, false; }
 #endif
 

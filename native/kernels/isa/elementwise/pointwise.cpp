@@ -695,6 +695,22 @@ bool try_narrow(const ProgramView& program, const Strided* inputs, const Strided
   return true;
 }
 
+// The same by rows, of operands that are in order.
+bool try_narrow_rows(const Plan& plan) {
+  const int last = plan.ndim - 1, result = plan.n_operands - 1;
+  const ptrdiff_t n = plan.shape[last], rows = last ? plan.shape[0] : 1;
+  if (last > 1 || (last && n < 32)) return false;
+  for (ptrdiff_t row = 0; row < rows; ++row) {
+    Strided operands[3];
+    for (int k = 0; k <= result && k < 3; ++k) {
+      const Operand& from = plan.operands[k];
+      operands[k] = {from.data + (last ? row * from.strides[0] : 0), from.dtype, from.strides + last};
+    }
+    if (result > 2 || !try_narrow(*plan.program, operands, operands[result], 1, &n, n)) return false;
+  }
+  return true;
+}
+
 // A program of no steps over whole arrays, of which one is of the compute type: a conversion. False if this is not it.
 bool run_conversion(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                     const ptrdiff_t* shape, ptrdiff_t n) {
@@ -750,10 +766,9 @@ Traversal run_view(const ProgramView& program, DType given, const Strided* input
     return Traversal::Block;
   }
 
-  if (program.n_instrs == 1 && program.n_constants == 0 && program.n_inputs && (compute == DType::I64 || is_half(out.dtype)) &&
-      try_narrow(program, inputs, out, ndim, shape, n)) {
-    return Traversal::Flat;
-  }
+  const bool may_be_narrow = program.n_instrs == 1 && program.n_constants == 0 && program.n_inputs &&
+                             (compute == DType::I64 || is_half(out.dtype));
+  if (may_be_narrow && try_narrow(program, inputs, out, ndim, shape, n)) return Traversal::Flat;
 
   Plan plan;
   plan.program = &program;
@@ -784,6 +799,7 @@ Traversal run_view(const ProgramView& program, DType given, const Strided* input
   plan.shape = shape;
   Dims dims;
   simplify(plan, dims);
+  if (may_be_narrow && try_narrow_rows(plan)) return Traversal::Strided;
   run_split(plan, n);
   return Traversal::Strided;
 }

@@ -7,7 +7,11 @@
 // Means: the rows under the windows of an output row are added to one row first, which is summed window by window then. The gradient
 // goes the same way back: a row of shares, which is added to the rows.
 //
+// Integers are I64: there is no NaN, the lowest number stands for -inf, sums wrap, and quotients are rounded toward zero.
+//
 // Floor: bytes over bandwidth; a maximum also writes an index of 8 bytes.
+#include <limits>
+
 #include "kernels/isa/dense_impl.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
@@ -17,6 +21,17 @@ constexpr ptrdiff_t kColumns = 256;  // outputs of a row at a time
 constexpr ptrdiff_t kStage = 2048;  // elements of a row of the input under them
 
 RUSHLIGHT_INLINE ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
+
+// What every element is as large as.
+template <class T>
+constexpr T kLowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+
+// Calls f.template operator()<T>(), T for I64 as given.
+template <class Integer, class F>
+RUSHLIGHT_INLINE void of_numbers(DType dtype, F f) {
+  if (dtype == DType::I64) f.template operator()<Integer>();
+  else float_or_double(dtype, f);
+}
 
 struct Range {
   ptrdiff_t from, to;
@@ -37,7 +52,7 @@ RUSHLIGHT_INLINE bool better(T x, T best) {
 // kMany windows beside one another, from window `o` of a row on; kCut: some reach beyond the row.
 template <int kMany, bool kCut, class T>
 RUSHLIGHT_INLINE void max_windows(const T* x, const PoolWindow& w, Range d, Range h, ptrdiff_t o, T* out, int64_t* indices) {
-  const T none = -T(__builtin_inff());
+  const T none = kLowest<T>;
   T best[kMany];
   ptrdiff_t where[kMany], first[kMany];
   for (int m = 0; m < kMany; m++) {
@@ -92,6 +107,11 @@ template <>
 struct Places<float> {
   using Index = int32_t;
   typedef int32_t Raw __attribute__((vector_size(kVecBytes)));
+};
+template <>
+struct Places<int64_t> {
+  using Index = int64_t;
+  typedef int64_t Raw __attribute__((vector_size(kVecBytes)));
 };
 template <>
 struct Places<double> {
@@ -171,7 +191,7 @@ RUSHLIGHT_SHARED void max_pool_columns(const T* x, ptrdiff_t volumes, const Pool
   // Whole registers may read what lies behind the windows, in the input.
   const bool inside = low == 0 && left + (count - 1) * w.w.stride + (w.w.kernel - 1) * w.w.dilation < w.w.in;
   const T *const end = x + volumes * w.volume(), *const out_end = out + volumes * w.positions();
-  for (ptrdiff_t i = 0; i < span; i++) stage[i] = -T(__builtin_inff());
+  for (ptrdiff_t i = 0; i < span; i++) stage[i] = kLowest<T>;
   for (ptrdiff_t i = 0; i < count; i++) starts[i] = static_cast<Index>(under(w.w, first + i).from);
   for (ptrdiff_t i = count; i < registers * N; i++) starts[i] = 0;
   for (ptrdiff_t v = 0; v < volumes; v++, x += w.volume(), out += w.positions(), indices += indices ? w.positions() : 0)
@@ -179,7 +199,7 @@ RUSHLIGHT_SHARED void max_pool_columns(const T* x, ptrdiff_t volumes, const Pool
       for (ptrdiff_t oh = 0; oh < w.h.out; oh++) {
         const Range d = under(w.d, od), h = under(w.h, oh);
         const Index origin = static_cast<Index>((d.from * w.h.in + h.from) * w.w.in);
-        for (ptrdiff_t i = 0; i < registers * N; i++) best[i] = -T(__builtin_inff());
+        for (ptrdiff_t i = 0; i < registers * N; i++) best[i] = kLowest<T>;
         for (ptrdiff_t i = 0; indices && i < registers * N; i++) where[i] = origin + starts[i];
         const auto fold = [&](const T* row, ptrdiff_t at, const Beneath& rows) {
           Index* const places = indices ? where : nullptr;
@@ -199,7 +219,7 @@ RUSHLIGHT_SHARED void max_pool_columns(const T* x, ptrdiff_t volumes, const Pool
               const T* const from = x + at + low;
               if (end - from >= high - low + N) {
                 for (ptrdiff_t i = 0; i < high - low; i += N) V::load(from + i).store(stage + low + i);
-                for (ptrdiff_t i = high; i < span; i += N) V::all(-T(__builtin_inff())).store(stage + i);
+                for (ptrdiff_t i = high; i < span; i += N) V::all(kLowest<T>).store(stage + i);
               } else {
                 std::memcpy(stage + low, from, static_cast<size_t>(high - low) * sizeof(T));
               }
@@ -243,7 +263,7 @@ void max_pool_of(const T* x, ptrdiff_t volumes, const PoolWindow& w, T* out, int
 }
 
 void max_pool(DType dtype, const void* x, ptrdiff_t volumes, const PoolWindow& w, void* out, int64_t* indices) {
-  float_or_double(dtype, [&]<class T>() { max_pool_of(static_cast<const T*>(x), volumes, w, static_cast<T*>(out), indices); });
+  of_numbers<int64_t>(dtype, [&]<class T>() { max_pool_of(static_cast<const T*>(x), volumes, w, static_cast<T*>(out), indices); });
 }
 
 template <class T>
@@ -252,7 +272,7 @@ void max_cuts_of(const T* x, ptrdiff_t volumes, const CutVolume& c, T* out, int6
     for (ptrdiff_t od = 0; od < c.d.out; od++)
       for (ptrdiff_t oh = 0; oh < c.h.out; oh++)
         for (ptrdiff_t ow = 0; ow < c.w.out; ow++) {
-          T best = -T(__builtin_inff());
+          T best = kLowest<T>;
           ptrdiff_t where = (c.d.from[od] * c.h.in + c.h.from[oh]) * c.w.in + c.w.from[ow];
           for (ptrdiff_t id = c.d.from[od]; id < c.d.to[od]; id++)
             for (ptrdiff_t ih = c.h.from[oh]; ih < c.h.to[oh]; ih++) {
@@ -324,11 +344,21 @@ RUSHLIGHT_INLINE void each_row(T* x, const CutVolume& c, ptrdiff_t od, ptrdiff_t
 
 template <class T>
 RUSHLIGHT_INLINE void set_divisors(const CutVolume& c, ptrdiff_t od, ptrdiff_t oh, const Block& b, T* divisors) {
-  const double count = c.d.counts[od] * c.h.counts[oh];
+  using Count = std::conditional_t<std::is_integral_v<T>, T, double>;
+  const Count count = static_cast<Count>(c.d.counts[od]) * static_cast<Count>(c.h.counts[oh]);
   for (ptrdiff_t i = 0; i < b.count(); i++) {
-    const double counted = c.divisor != 0 ? c.divisor : count * c.w.counts[b.first + i];
+    const Count counted = c.divisor != 0 ? static_cast<Count>(c.divisor) : count * static_cast<Count>(c.w.counts[b.first + i]);
     divisors[i] = counted != 0 ? static_cast<T>(counted) : T(1);
   }
+}
+
+template <class T>
+RUSHLIGHT_INLINE T mean_of(T sum, T divisor) {
+  return sum / divisor;
+}
+RUSHLIGHT_INLINE uint64_t mean_of(uint64_t sum, uint64_t divisor) {
+  if (divisor == ~uint64_t{0}) return 0 - sum;  // by -1, which has no quotient of the lowest number
+  return static_cast<uint64_t>(static_cast<int64_t>(sum) / static_cast<int64_t>(divisor));
 }
 
 // sums[i] = the sum of window i of the block over a row, of which `row` has what is under the block.
@@ -400,11 +430,11 @@ void mean_cuts_of(const T* x, ptrdiff_t volumes, const CutVolume& c, T* out) {
             sum_windows(sums, c.w, b, to);
           }
           set_divisors(c, od, oh, b, divisors);
-          for (ptrdiff_t i = 0; i < b.count(); i++) to[i] /= divisors[i];
+          for (ptrdiff_t i = 0; i < b.count(); i++) to[i] = mean_of(to[i], divisors[i]);
         });
 }
 void mean_cuts(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out) {
-  float_or_double(dtype, [&]<class T>() { mean_cuts_of(static_cast<const T*>(x), volumes, cuts, static_cast<T*>(out)); });
+  of_numbers<uint64_t>(dtype, [&]<class T>() { mean_cuts_of(static_cast<const T*>(x), volumes, cuts, static_cast<T*>(out)); });
 }
 
 template <class T>

@@ -75,7 +75,10 @@ struct Convert {
 };
 template <class To>
 struct Convert<To, Bool> {
-  static To apply(Bool x) { return x.value != 0 ? To(1) : To(0); }
+  static To apply(Bool x) {
+    if constexpr (std::is_arithmetic_v<To>) return static_cast<To>(x.value != 0);  // without a branch
+    else return x.value != 0 ? To(1) : To(0);
+  }
 };
 template <class To>
 struct Convert<To, Half> {

@@ -37,10 +37,12 @@ template <class T>
 void integer_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b,
                      ptrdiff_t b_row, ptrdiff_t b_column, bool accumulate, T* c, ptrdiff_t ldc) {
   constexpr ptrdiff_t kWidth = 2 * Vec<T>::N;
-  if (n == 1 && a_column == 1 && b_row == 1) {  // rows against a row
+  const bool adjacent = a_column == 1 && b_row == 1;
+  if (n == 1 && (m == 1 || adjacent)) {  // rows against a row
     for (ptrdiff_t i = 0; i < m; i++, a += a_row) {
       T sum = accumulate ? c[i * ldc] : T(0);
-      for (ptrdiff_t p = 0; p < k; p++) sum += a[p] * b[p];
+      for (ptrdiff_t p = 0; adjacent && p < k; p++) sum += a[p] * b[p];
+      for (ptrdiff_t p = 0; !adjacent && p < k; p++) sum += a[p * a_column] * b[p * b_row];
       c[i * ldc] = sum;
     }
     return;

@@ -261,7 +261,7 @@ def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Op:
         "kernel": "floor_divide" if mode == "floor" else "trunc_divide",
         "reference": lambda a, b, rounding_mode: quotient(a, b),
         "refuses": {"bool complex": f"div_{mode}_cpu"},
-        "reference_for": "int",
+        "divides": True,
         "method": False,
         "in_place": False,
         "domain": (0.5, 2.0),
@@ -347,7 +347,7 @@ def _division(
         reference=reference,
         partials=partials,
         refuses=refuses,
-        reference_for="int",
+        divides=True,
         numbers_round=rounds,
         node=node + more.pop("tensor_index", ""),
         domain=(0.5, 2.0),
@@ -362,6 +362,7 @@ def _division(
         "reference": reference,
         "partials": parts,
         "refuses": refuses,
+        "divides": True,
         "numbers_round": rounds,
         "node": node + index,
         "method": False,
@@ -376,14 +377,6 @@ def _division(
         doc=f"`{name}` by a number.",
         **shared,
     )
-    zero = pointwise(
-        f"_{name}_zero(input: Tensor | Number, other: Tensor | Number)",
-        kernel=name,
-        reference_for="int",
-        doc=f"`{name}` by the integer 0.",
-        **shared,
-    )
-    variant(number, "other", "equals", zero, 0)
     variant(op, "other", "scalar", number)
     return op
 
@@ -428,7 +421,7 @@ _remainder_of_number = pointwise(
     "_remainder_of_number(input: Tensor | Number, other: Tensor | Number)",
     kernel="remainder",
     reference=lambda a, b: np.remainder(a, _nonzero(b)),
-    reference_for="int",
+    divides=True,
     numbers_round=True,
     partials={"other": _no_derivative_of_other("remainder")},
     refuses={"bool complex": "remainder_cpu"},

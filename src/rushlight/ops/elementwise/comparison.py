@@ -71,14 +71,11 @@ alias("greater_equal", ge)
 # ---- predicates
 
 
-def _none(a: Array) -> Array:
-    return np.zeros(a.shape, np.bool_)
-
-
 isnan = pointwise(
     "isnan(input: Tensor)",
     dtype="bool",
-    reference=lambda a: np.isnan(a) if a.dtype.kind in "fc" else _none(a),
+    reference=np.isnan,
+    never="bool int",
     in_place=False,
     samples=one,
     stored="all",
@@ -87,7 +84,8 @@ isnan = pointwise(
 isinf = pointwise(
     "isinf(input: Tensor)",
     dtype="bool",
-    reference=lambda a: np.isinf(a) if a.dtype.kind in "fc" else _none(a),
+    reference=np.isinf,
+    never="bool int",
     in_place=False,
     samples=one,
     stored="complex32",
@@ -97,7 +95,8 @@ isinf = pointwise(
 isfinite = pointwise(
     "isfinite(input: Tensor)",
     dtype="bool",
-    reference=lambda a: np.isfinite(a) if a.dtype.kind in "fc" else ~_none(a),
+    reference=np.isfinite,
+    always="bool int",
     in_place=False,
     samples=one,
     stored="complex32",
@@ -108,9 +107,9 @@ isposinf = pointwise(
     "isposinf(input: Tensor)",
     dtype="bool",
     forward=lambda input: input == float("inf"),
-    reference=lambda a: a == np.inf if a.dtype.kind == "f" else _none(a),
+    reference=lambda a: a == np.inf,
     refuses={"complex": (RuntimeError, "isposinf does not support complex inputs.")},
-    reference_for="bool int",
+    never="bool int",
     in_place=False,
     out="{name} does not support non-boolean outputs.",
     samples=one,
@@ -120,9 +119,9 @@ isneginf = pointwise(
     "isneginf(input: Tensor)",
     dtype="bool",
     forward=lambda input: input == -float("inf"),
-    reference=lambda a: a == -np.inf if a.dtype.kind == "f" else _none(a),
+    reference=lambda a: a == -np.inf,
     refuses={"complex": (RuntimeError, "isneginf does not support complex inputs.")},
-    reference_for="bool int",
+    never="bool int",
     in_place=False,
     out="{name} does not support non-boolean outputs.",
     samples=one,
@@ -142,6 +141,7 @@ signbit = pointwise(
     "signbit(input: Tensor)",
     dtype="bool",
     reference=lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
+    never="bool",
     refuses={"complex": "signbit is not implemented for complex tensors."},
     in_place=False,
     out="{name} does not support non-boolean outputs.",

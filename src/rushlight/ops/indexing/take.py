@@ -349,6 +349,7 @@ select_scatter: Op = linear(
         a, src, lambda out: _kernels.select(out, dim, index), "slice"
     ),
     native=_kernels.select_scatter,
+    keeps="strides: input",
     transpose={
         "input": lambda g, dim, index, src_shape: select_scatter(
             g, zeros_like(select(g, dim, index)), dim, index
@@ -367,6 +368,7 @@ slice_scatter: Op = linear(
         a, src, lambda out: _sliced(out, dim, start, end, step), "slice"
     ),
     native=_kernels.slice_scatter,
+    keeps="strides: input",
     transpose={
         "input": lambda g, dim, start, end, step: slice_scatter(
             g, zeros_like(slice_op(g, dim, start, end, step)), dim, start, end, step
@@ -384,6 +386,7 @@ diagonal_scatter: Op = linear(
         a, src, lambda out: _kernels.diagonal(out, offset, dim1, dim2), "slice"
     ),
     native=_kernels.diagonal_scatter,
+    keeps="strides: input",
     transpose={
         "input": lambda g, offset, dim1, dim2: diagonal_scatter(
             g, zeros_like(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2

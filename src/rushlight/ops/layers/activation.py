@@ -184,7 +184,7 @@ hardtanh = _activation(
     "hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0, inplace: bool = False)",
     kernel="clamp",
     reference=_hardtanh_reference,
-    reference_for="int",
+    reference_for="byte",
     partials={
         "input": lambda g, input, min_val, max_val: _hardtanh_backward(g, input, min_val, max_val)
     },

@@ -1,95 +1,24 @@
-"""Means and p-norms of windows of one to three dimensions.
-
-Average pooling is linear. Floating types run on native kernels; integers are defined on NumPy
-through the windows of `pooling.py`.
-"""
+"""Means and p-norms of windows of one to three dimensions. Average pooling is linear."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from ... import _core
 from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op
-from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
+from ..table.arrays import Array, dim_in, listed, refuse
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Tensor
 from .pooling import (
     checked_window,
     each_dim,
-    window_count,
-    window_counts,
-    window_slices,
-    with_border,
-    without_far_border,
 )
 
 _kernels = _core.kernels
 _Ints = tuple[int, ...]
-
-
-def _counts(
-    size: Sequence[int], k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool
-) -> Array:
-    """How many elements each window counts."""
-    one = (1,) * len(k)
-    total: Any = 1
-    for i, (n, e, t, b) in enumerate(zip(size, k, s, p, strict=True)):
-        out = window_count(n, e, t, b, 1, ceil_mode)
-        start = np.arange(out) * t - b
-        end = np.minimum(start + e, n + b)
-        count = end - start if include else np.minimum(end, n) - np.maximum(start, 0)
-        shape = list(one)
-        shape[i] = out
-        total = total * count.reshape(shape)
-    return np.asarray(total)
-
-
-def _avg_pool(
-    x: Array, k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool, divisor: int | None
-) -> Array:
-    n = len(k)
-    out = window_counts(x.shape, k, s, p, (1,) * n, ceil_mode)
-    counts = divisor or _counts(x.shape[-n:], k, s, p, ceil_mode, include)
-    wide = widened(x)
-    one = (1,) * n
-    k, p = without_far_border(x.shape[-n:], out, k, s, p, one)
-    values = with_border(wide, out, k, s, p, one, 0)
-    total = np.zeros((*x.shape[:-n], *out), wide.dtype)
-    for at in itertools.product(*(range(m) for m in k)):
-        total += values[window_slices(at, out, s, one)]
-    if x.dtype.kind in "iu":
-        # Integers are divided as C does: toward zero.
-        quotient = np.abs(total) // np.abs(counts)
-        return (np.sign(total) * np.sign(counts) * quotient).astype(x.dtype)
-    return rounded(total / np.asarray(counts).astype(wide.dtype), x)
-
-
-def _avg_pool_back(
-    g: Array,
-    shape: tuple[int, ...],
-    k: _Ints,
-    s: _Ints,
-    p: _Ints,
-    ceil_mode: bool,
-    include: bool,
-    divisor: int | None,
-) -> Array:
-    n = len(k)
-    wide = widened(g)
-    size, out, one = shape[-n:], g.shape[-n:], (1,) * n
-    counts = divisor or _counts(size, k, s, p, ceil_mode, include)
-    share = wide / np.asarray(counts).astype(wide.dtype)
-    k, p = without_far_border(size, out, k, s, p, one)
-    full = with_border(np.zeros(shape, wide.dtype), out, k, s, p, one, 0)
-    for at in itertools.product(*(range(m) for m in k)):
-        full[window_slices(at, out, s, one)] += share
-    inner: Any = tuple(slice(b, b + m) for b, m in zip(p, size, strict=True))
-    return rounded(np.ascontiguousarray(full[(..., *inner)]), g)
 
 
 _AVERAGE = (
@@ -113,8 +42,7 @@ def _avg_pool_op(n: int) -> tuple[Op, ...]:
 
     forward = linear(
         f"_avg_pool{n}d(input: Tensor, {_AVERAGE})",
-        _avg_pool,
-        native=_kernels.avg_pool,
+        _kernels.avg_pool,
         transpose={"input": down},
         batch="folded",
         node=f"AvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
@@ -135,8 +63,7 @@ def _avg_pool_op(n: int) -> tuple[Op, ...]:
     )
     back = linear(
         f"_avg_pool{n}d_transpose(input: Tensor, shape: Any, {_AVERAGE})",
-        _avg_pool_back,
-        native=_kernels.avg_pool_backward,
+        _kernels.avg_pool_backward,
         transpose={
             "input": lambda g, kernel_size, stride, padding, ceil_mode, include, divisor: forward(
                 g, kernel_size, stride, padding, ceil_mode, include, divisor

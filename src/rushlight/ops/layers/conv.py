@@ -7,7 +7,7 @@ whatever the order:
     _convolution_input(g, w)    its transpose in x: the input's gradient, and conv_transpose*
     _convolution_weight(g, x)   its transpose in w: the gradient of the weight
 
-Each one's transposes are the other two. Floating-point types run on native kernels; `_forward`,
+Each one's transposes are the other two. Real numbers run on native kernels; `_forward`,
 `_backward_input` and `_backward_weight` define all of it on NumPy, by patches times weights, and
 compute the other types.
 """

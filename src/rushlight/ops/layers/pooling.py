@@ -1,14 +1,12 @@
 """Pooling over windows of one to three dimensions: the windows, and maxima.
 
 Maximum pooling picks elements: it gives their flat places in each plane too, and its gradient is a
-scatter to them, whose own transpose is the gather from them. Floating types run on native kernels;
-integers are defined on NumPy through windows.
+scatter to them, whose own transpose is the gather from them.
 `average_pooling.py` has the means, `adaptive_pooling.py` windows by the wanted size.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from operator import index as as_int
@@ -42,76 +40,7 @@ def window_counts(
     return [window_count(*v, ceil_mode) for v in zip(x[-len(k) :], k, s, p, d, strict=True)]
 
 
-def window_slices(at: _Ints, out: Sequence[int], s: _Ints, d: _Ints) -> tuple[Any, ...]:
-    """Where element `at` of every window lies in the padded planes."""
-    return (
-        ...,
-        *(
-            slice(i * e, i * e + t * (n - 1) + 1, t)
-            for i, e, t, n in zip(at, d, s, out, strict=True)
-        ),
-    )
-
-
-def with_border(
-    x: Array, out: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, fill: Any
-) -> Array:
-    """The planes with all that any window reaches, `fill` outside."""
-    n = len(k)
-    reach = [
-        max(0, (m - 1) * t + e * (i - 1) + 1 - b - size)
-        for m, t, e, i, b, size in zip(out, s, d, k, p, x.shape[-n:], strict=True)
-    ]
-    pads = [(0, 0)] * (x.ndim - n) + [(b, r) for b, r in zip(p, reach, strict=True)]
-    if not any(b or r for b, r in pads):
-        return x
-    return np.pad(x, pads, constant_values=fill)
-
-
-def without_far_border(
-    size: Sequence[int], out: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints
-) -> tuple[_Ints, _Ints]:
-    """Kernel sizes and paddings of the windows without those borders that lie outside the planes at
-    every place: a window may be far larger than a plane."""
-    kernel, padding = [], []
-    for n, places, m, t, b, e in zip(size, out, k, s, p, d, strict=True):
-        first = max(0, -(-(b - t * (places - 1)) // e))
-        last = min(m - 1, (b + n - 1) // e)
-        kernel.append(last - first + 1)
-        padding.append(b - first * e)
-    return tuple(kernel), tuple(padding)
-
-
 # ---- maximum
-
-
-def _lowest(a: Array) -> float:
-    return -np.inf if a.dtype.kind == "f" else np.iinfo(a.dtype).min
-
-
-def _max_pool(
-    x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool
-) -> tuple[Array, ...]:
-    """The definition: the first largest element of each window (a NaN wins) and its place in the
-    plane."""
-    n = len(k)
-    size = x.shape[-n:]
-    out = window_counts(x.shape, k, s, p, d, ceil_mode)
-    wide = widened(x)
-    places = np.arange(math.prod(size)).reshape(size)
-    k, p = without_far_border(size, out, k, s, p, d)
-    values = with_border(wide, out, k, s, p, d, _lowest(wide))
-    places = with_border(places, out, k, s, p, d, -1)
-    best = np.full((*x.shape[:-n], *out), _lowest(wide), wide.dtype)
-    where = np.full(best.shape, -1, np.int64)
-    for at in itertools.product(*(range(m) for m in k)):
-        here = window_slices(at, out, s, d)
-        value, place = values[here], places[here]
-        inside = np.broadcast_to(place >= 0, best.shape)
-        better = inside & ((value > best) | (value != value) | (where < 0))
-        best = np.where(better, value, best)
-        where = np.where(better, place, where)
-    return rounded(best, x), where
 
 
 def _planes(shape: Sequence[int], n: int) -> tuple[int, int]:
@@ -168,8 +97,7 @@ _WINDOW = "kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode
 def _max_pool_op(n: int, node: str) -> Op:
     return general(
         f"_max_pool{n}d(input: Tensor, {_WINDOW})",
-        _max_pool,
-        native=_kernels.max_pool,
+        _kernels.max_pool,
         vjp={"input": lambda g, out1, input_shape: pool_scatter(g, out1, tuple(input_shape), n)},
         backward=(_kernels.max_pool_backward, "g out1 input_shape kernel_size"),
         batch="folded",
@@ -194,13 +122,12 @@ _max_pools = {
 }
 
 
-def largest_alone(name: str, kernel: Any, integers: Any = None) -> Op:
+def largest_alone(name: str, kernel: Any) -> Op:
     """The op of maximum pooling where nobody asks for the places, and no gradient."""
     adaptive = name.startswith("adaptive")
     return constant(
         f"_{name}_values(input: Tensor, {'size: Any' if adaptive else _WINDOW})",
-        integers or kernel,
-        native=kernel if integers else None,
+        kernel,
         batch="folded",
         method=False,
         said=name,
@@ -209,10 +136,7 @@ def largest_alone(name: str, kernel: Any, integers: Any = None) -> Op:
     )
 
 
-_values = {
-    n: largest_alone(f"max_pool{n}d", _kernels.max_pool_values, lambda *args: _max_pool(*args)[0])
-    for n in (1, 2, 3)
-}
+_values = {n: largest_alone(f"max_pool{n}d", _kernels.max_pool_values) for n in (1, 2, 3)}
 
 
 def has_no_history(input: Tensor) -> bool:

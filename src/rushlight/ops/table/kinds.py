@@ -56,6 +56,7 @@ def _codes(category: int) -> tuple[int, ...]:
 _TYPES = {
     "bool": _codes(Category.BOOL),
     "int": _codes(Category.INTEGER),
+    "byte": (DType.uint8,),
     "half": (DType.float16, DType.bfloat16),
     "float": _codes(Category.FLOATING),
     "complex": _codes(Category.COMPLEX),
@@ -176,6 +177,8 @@ def pointwise(
     domain: tuple[float, float] = (-2.0, 2.0),
     refuses: dict[str, Any] | None = None,
     reference_for: str = "",
+    never: str = "",
+    always: str = "",
     halves: Callable[..., Any] | None = None,
     **more: Unpack[Words],
 ) -> Op:
@@ -192,7 +195,8 @@ def pointwise(
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
     type, text); "condition: int float": types of one argument, "any: bool": of any. reference_for:
     common types ("bool int half") that go to `reference` even where there is a kernel; the result
-    has the type that `reference` gives it. halves: as forward, for halves; each step is rounded.
+    has the type that `reference` gives it. never, always: common types of which no element, or every
+    one, is what a 'bool' op asks for. halves: as forward, for halves; each step is rounded.
     """
     name, params, _ = parse(signature, OpKind.POINTWISE)
     names = [p[0] for p in params]
@@ -218,6 +222,8 @@ def pointwise(
         arity=arity,
         reference_for=sum(1 << n for n in _numbers(reference_for)),
         by_steps=halves is not None,
+        never=sum(1 << n for n in _numbers(never)),
+        always=sum(1 << n for n in _numbers(always)),
         **{**_refusals(refuses or {}, names), **more},
     )
     op.entry.traced_forward, op.entry.traced_halves = forward, halves

@@ -21,6 +21,7 @@ class Promotion(TypedDict, total=False):
     halves_round: bool  # then a half takes any number, and is infinite where it is too large
     numbers_round: bool  # with halves a number is rounded to their type first
     integer_power: bool  # the second argument is an exponent: none below 0 for integers
+    divides: bool  # by the second argument, which has no 0 where both are integers
     own_type: bool  # the common type is that of the first argument
     # The types for storage alone that the op takes: one of STORED. A view takes all.
     stored: str | None
@@ -182,6 +183,8 @@ class Derived(TypedDict, total=False):
     argument_refusals: list[tuple[int, Reasons]]  # types of one argument, -1: of any
     by_steps: bool  # of halves each step is rounded: they have a program of their own
     reference_for: int  # a bit for each common type that goes to `reference` all the same
+    never: int  # the same of those of which no element is so; always: of which every one is
+    always: int
 
 
 class Spec(Words, Derived, total=False):

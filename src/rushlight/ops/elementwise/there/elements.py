@@ -158,11 +158,11 @@ def _division(which: int, *names: str) -> None:
         return _divided(which, a, b)
 
 
-_division(_N.DOWN, "floor_divide", "_floor_divide_number", "_floor_divide_zero")
+_division(_N.DOWN, "floor_divide", "_floor_divide_number")
 _division(_N.DOWN, "_div_floor", "_div_floor_number")
 _division(_N.TOWARDS_ZERO, "_div_trunc", "_div_trunc_number")
-_division(_N.REMAINDER, "remainder", "_remainder_number", "_remainder_zero", "_remainder_of_number")
-_division(_N.REST, "fmod", "_fmod_number", "_fmod_zero")
+_division(_N.REMAINDER, "remainder", "_remainder_number", "_remainder_of_number")
+_division(_N.REST, "fmod", "_fmod_number")
 _division(_N.COMMON_DIVISOR, "gcd")
 _division(_N.COMMON_MULTIPLE, "lcm")
 
@@ -180,8 +180,7 @@ def _of_integers(names: str, function: Any, takes: str = "bool int") -> None:
 
 _of_integers("isnan isinf isposinf isneginf", lambda a: a != a)
 _of_integers("isfinite", lambda a: a == a)
-_of_integers("signbit", lambda a: a < 0, "int")
-_of_integers("floor ceil trunc round _nan_to_num", lambda a, *_: a + 0, "int")
+_of_integers("_nan_to_num", lambda a, *_: a + 0, "int")
 _of_integers("fmax", lambda a, b: maximum(a, b.detach()))
 _of_integers("fmin", lambda a, b: minimum(a, b.detach()))
 
