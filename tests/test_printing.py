@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-import rushlight as rl
 
+import rushlight as rl
 from rushlight import _core
 from rushlight._base import dtypes, printing
 from rushlight._base.printing import tensor_text

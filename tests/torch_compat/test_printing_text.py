@@ -185,13 +185,8 @@ def test_tangents():
             dual = forward_ad.make_dual(torch.ones(shape), torch.zeros(shape))
             zeros = np.zeros(shape, np.float32)
             # The tangent is written by an f-string, which shows one number as a number.
-            tangent = (
-                text(zeros)
-                if shape
-                else format(_core.wrap(zeros), "")
-            )
-            ours = text(np.ones(shape, np.float32), suffixes=[f"tangent={tangent}"]
-            )
+            tangent = text(zeros) if shape else format(_core.wrap(zeros), "")
+            ours = text(np.ones(shape, np.float32), suffixes=[f"tangent={tangent}"])
             assert ours == repr(dual)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .._base.outside import np
 from .._core import Flag, Op, Tensor
 from ..ops.table.statement import Entry
 from . import places

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import rushlight as rl
 
 PIECE = 1 << 16

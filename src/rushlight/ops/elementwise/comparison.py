@@ -74,7 +74,7 @@ alias("greater_equal", ge)
 isnan = pointwise(
     "isnan(input: Tensor)",
     dtype="bool",
-    reference=np.isnan,
+    reference=ufuncs.isnan,
     never="bool int",
     in_place=False,
     samples=one,
@@ -84,7 +84,7 @@ isnan = pointwise(
 isinf = pointwise(
     "isinf(input: Tensor)",
     dtype="bool",
-    reference=np.isinf,
+    reference=ufuncs.isinf,
     never="bool int",
     in_place=False,
     samples=one,
@@ -95,7 +95,7 @@ isinf = pointwise(
 isfinite = pointwise(
     "isfinite(input: Tensor)",
     dtype="bool",
-    reference=np.isfinite,
+    reference=ufuncs.isfinite,
     always="bool int",
     in_place=False,
     samples=one,

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from ... import _core
-from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op
 from ..table.arrays import Array, dim_in, listed, refuse

@@ -7,16 +7,13 @@ whatever the order:
     _convolution_input(g, w)    its transpose in x: the input's gradient, and conv_transpose*
     _convolution_weight(g, x)   its transpose in w: the gradient of the weight
 
-Each one's transposes are the other two. Real numbers run on native kernels; `_forward`,
-`_backward_input` and `_backward_weight` define all of it on NumPy, by patches times weights, and
-compute the other types.
+Each one's transposes are the other two.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from operator import index as as_int
 from typing import Any
@@ -24,8 +21,7 @@ from typing import Any
 from ... import _core
 from ..._base.outside import np
 from ..._core import Op
-from ..matrix.products import multiply
-from ..table.arrays import Array, c_name, listed, refuse, rounded, scalar_name, warn_once, widened
+from ..table.arrays import Array, c_name, listed, refuse, scalar_name, warn_once
 from ..table.kinds import bilinear, composite, general
 from ..table.signature import Ints, Tensor
 from .padding import pad
@@ -33,7 +29,7 @@ from .padding import pad
 _kernels = _core.kernels
 _Ints = tuple[int, ...]
 
-# ---- the definition on NumPy
+# ---- patches
 
 
 def place_counts(
@@ -72,56 +68,6 @@ def patches(x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation:
     )
 
 
-def _columns(
-    x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
-) -> Array:
-    """The patches as rows: (groups, batch * places, channels of a group * size of the kernel)."""
-    view = patches(x, k, stride, padding, dilation)
-    d = len(k)
-    n, c = x.shape[:2]
-    split = view.reshape(n, groups, c // groups, *view.shape[2:])
-    order = (1, 0, *range(3, 3 + d), 2, *range(3 + d, 3 + 2 * d))
-    rows = n * math.prod(view.shape[2 : 2 + d])
-    return split.transpose(order).reshape(groups, rows, (c // groups) * math.prod(k))
-
-
-def _rows(g: Array, groups: int) -> Array:
-    """A result's gradient as (groups, batch * places, channels of a group)."""
-    n, c = g.shape[:2]
-    split = g.reshape(n, groups, c // groups, -1)
-    return split.transpose(1, 0, 3, 2).reshape(groups, -1, c // groups)
-
-
-def _forward(
-    x: Array, w: Array, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
-) -> Array:
-    out = place_counts(x.shape[2:], w.shape[2:], stride, padding, dilation)
-    wide = widened(x)
-    columns = _columns(wide, w.shape[2:], stride, padding, dilation, groups)
-    weights = widened(w).reshape(groups, w.shape[0] // groups, -1)
-    product = multiply(columns, weights.swapaxes(1, 2))
-    product = product.reshape(groups, x.shape[0], math.prod(out), w.shape[0] // groups)
-    result = product.transpose(1, 0, 3, 2).reshape(x.shape[0], w.shape[0], *out)
-    return rounded(np.ascontiguousarray(result), x)
-
-
-def _backward_input(
-    g: Array, w: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
-) -> Array:
-    k = w.shape[2:]
-    places = g.shape[2:]
-    wide = widened(g)
-    weights = widened(w).reshape(groups, w.shape[0] // groups, -1)
-    columns = multiply(_rows(wide, groups), weights)
-    columns = columns.reshape(groups, g.shape[0], *places, shape[1] // groups, *k)
-    d = len(k)
-    # (batch, channels, *places, *k)
-    order = (1, 0, 2 + d, *range(2, 2 + d), *range(3 + d, 3 + 2 * d))
-    columns = columns.transpose(order).reshape(g.shape[0], shape[1], *places, *k)
-    image = scatter_patches(columns, shape, stride, padding, dilation)
-    return rounded(image, g)
-
-
 def scatter_patches(
     columns: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints
 ) -> Array:
@@ -140,45 +86,6 @@ def scatter_patches(
             image[(slice(None), slice(None), *target)] += columns[(..., *at)]
     inner = tuple(slice(p, p + n) for p, n in zip(padding, shape[2:], strict=True))
     return np.ascontiguousarray(image[(slice(None), slice(None), *inner)])
-
-
-def _backward_weight(
-    g: Array, x: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
-) -> Array:
-    columns = _columns(widened(x), shape[2:], stride, padding, dilation, groups)
-    product = multiply(_rows(widened(g), groups).swapaxes(1, 2), columns)
-    return rounded(np.ascontiguousarray(product.reshape(shape)), g)
-
-
-def _add_bias(result: Array, bias: Array | None) -> Array:
-    if bias is not None:
-        result += bias.reshape(-1, *(1,) * (result.ndim - 2))
-    return result
-
-
-def _convolve(
-    x: Array,
-    w: Array,
-    bias: Array | None,
-    stride: _Ints,
-    padding: _Ints,
-    dilation: _Ints,
-    groups: int,
-) -> Array:
-    return _add_bias(_forward(x, w, stride, padding, dilation, groups), bias)
-
-
-def _grad_input(
-    g: Array,
-    w: Array,
-    bias: Array | None,
-    shape: _Ints,
-    stride: _Ints,
-    padding: _Ints,
-    dilation: _Ints,
-    groups: int,
-) -> Array:
-    return _add_bias(_backward_input(g, w, shape, stride, padding, dilation, groups), bias)
 
 
 # ---- the trio
@@ -206,8 +113,7 @@ def _samples(make: Callable[..., Any]) -> Any:
 
 _convolution: Op = general(
     f"_convolution(input: Tensor, weight: Tensor, bias: Tensor | None = None, {_GEOMETRY})",
-    _convolve,
-    native=_kernels.convolution,
+    _kernels.convolution,
     vjp={
         "input": lambda g, weight, input_shape, stride, padding, dilation, groups: (
             _convolution_input(
@@ -245,8 +151,7 @@ _convolution: Op = general(
 _convolution_input: Op = general(
     "_convolution_input(input: Tensor, weight: Tensor, bias: Tensor | None = None, shape: Any, "
     f"{_GEOMETRY})",
-    _grad_input,
-    native=_kernels.convolution_input,
+    _kernels.convolution_input,
     vjp={
         "input": lambda g, weight, stride, padding, dilation, groups: _convolution(
             g, weight.conj(), None, stride, padding, dilation, groups
@@ -280,8 +185,7 @@ _convolution_input: Op = general(
 )
 _convolution_weight: Op = bilinear(
     f"_convolution_weight(input: Tensor, other: Tensor, shape: Any, {_GEOMETRY})",
-    _backward_weight,
-    native=_kernels.convolution_weight,
+    _kernels.convolution_weight,
     transpose={
         "input": lambda g, other, stride, padding, dilation, groups: _convolution(
             other.conj(), g, None, stride, padding, dilation, groups

@@ -195,8 +195,8 @@ def pointwise(
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
     type, text); "condition: int float": types of one argument, "any: bool": of any. reference_for:
     common types ("bool int half") that go to `reference` even where there is a kernel; the result
-    has the type that `reference` gives it. never, always: common types of which no element, or every
-    one, is what a 'bool' op asks for. halves: as forward, for halves; each step is rounded.
+    has the type that `reference` gives it. never, always: common types of which no element, or
+    every one, is what a 'bool' op asks for. halves: as forward, for halves; each step is rounded.
     """
     name, params, _ = parse(signature, OpKind.POINTWISE)
     names = [p[0] for p in params]
