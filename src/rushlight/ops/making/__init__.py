@@ -5,5 +5,4 @@ from . import (  # noqa: F401  importing a module enters its ops
     copies,
     creation,
     from_data,
-    windows,
 )

@@ -1,3 +1,3 @@
-"""Discrete Fourier transforms: torch.fft, stft."""
+"""Discrete Fourier transforms: torch.fft, stft; windows."""
 
-from . import fourier, short_time  # noqa: F401  importing a module enters its ops
+from . import fourier, short_time, windows  # noqa: F401  importing a module enters its ops

@@ -3,46 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import tau
 from typing import Any
 
-from ..._base.outside import np
+from ... import _core
+from ..._base.dtypes import float32, float64, get_default_dtype
 from ..._core import Tensor
-from ..table.arrays import Array
+from ..._devices import cpu
+from ..elementwise.selection import minimum
+from ..elementwise.special import i0
+from ..making.casts import to
+from ..making.creation import arange, empty, ones
+from ..making.factory import destination, torch_dtype
+from ..making.from_data import tensor
 from ..table.kinds import composite
 from ..table.signature import Keywords
-from .factory import destination, finished, numpy_of
 
 
 def _window(
     name: str,
     window_length: int,
     periodic: bool,
-    shape: Callable[[Array], Array],
+    shape: Callable[[Tensor], Tensor],
     how: dict[str, Any],
 ) -> Tensor:
-    """`shape` of the places from 0 to 1: to just before 1, if periodic."""
+    """`shape` of the distances from the nearer end, from 0 to 1/2 of the length: that of a period,
+    or to the last place."""
     dtype = how.get("dtype")
-    if dtype is not None and not dtype.is_floating_point:
+    dtype = get_default_dtype() if dtype is None else torch_dtype(dtype, name)
+    if not dtype.is_floating_point:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype.scalar_name} dtype")
     if window_length < 0:
         raise RuntimeError(
             f"{name} requires non-negative window_length, got window_length={window_length}"
         )
-    numpy_dtype = numpy_of(dtype, name)
     where = destination(how, name)
-    array = where.allocate((window_length,), numpy_dtype)  # refuses what no memory could hold
-    if where.has_memory and window_length == 1:
-        array[...] = 1
-    elif where.has_memory:
-        n = np.arange(window_length, dtype=np.float64)
-        places = n / max(window_length - (not periodic), 1)
-        array[...] = shape(places)
-    return finished(array, how, where=where, function=name)
+    if not where.has_memory or window_length < 2:
+        return (ones if where.has_memory else empty)(window_length, **how)
+    length = window_length - (not periodic)
+    computed = float64 if dtype is float64 else float32
+    places = _core.kernels.arange(window_length, dtype=computed, device="cpu")
+    if places is NotImplemented:
+        places = arange(window_length, dtype=computed, device="cpu")
+    places = minimum(places, length - places).div_(length)
+    made = shape(places)
+    if where is not cpu or dtype is not computed:
+        made = to(made, where.name, dtype)
+    return made.requires_grad_() if how.get("requires_grad") else made
 
 
-def _cosines(*factors: float) -> Callable[[Array], Array]:
+def _cosines(first: float, *factors: float) -> Callable[[Tensor], Tensor]:
     """The sum of factor k times cos(2 pi k x)."""
-    return lambda x: np.asarray(sum(f * np.cos(2 * np.pi * k * x) for k, f in enumerate(factors)))
+
+    def shape(x: Tensor) -> Tensor:
+        waves = [(x * (tau * k)).cos_().mul_(factor) for k, factor in enumerate(factors, 1)]
+        return sum(waves[1:], waves[0]).add_(first)
+
+    return shape
 
 
 @composite(method=False)
@@ -72,7 +89,7 @@ def blackman_window(window_length: int, periodic: bool = True, **how: Keywords) 
 @composite(method=False)
 def bartlett_window(window_length: int, periodic: bool = True, **how: Keywords) -> Tensor:
     """A triangle, from 0 to 1 to 0: without its end, or (periodic=False) symmetric."""
-    return _window("bartlett_window", window_length, periodic, lambda x: 1 - np.abs(2 * x - 1), how)
+    return _window("bartlett_window", window_length, periodic, lambda x: 2 * x, how)
 
 
 @composite(
@@ -88,8 +105,8 @@ def kaiser_window(
 ) -> Tensor:
     """i0(beta * sqrt(1 - x * x)) / i0(beta) for x from -1 to 1: narrower with a larger beta."""
 
-    def shape(x: Array) -> Array:
-        inside = np.maximum(1 - (2 * x - 1) ** 2, 0)
-        return np.asarray(np.i0(beta * np.sqrt(inside)) / np.i0(beta))
+    def shape(x: Tensor) -> Tensor:
+        inside = 4 * x * (1 - x)
+        return i0(inside.sqrt_().mul_(beta)).div_(i0(tensor(beta, dtype=float64)))
 
     return _window("kaiser_window", window_length, periodic, shape, how)
