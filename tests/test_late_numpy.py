@@ -1,8 +1,12 @@
 """NumPy is imported when somebody asks for an array: programs of tensors run without it."""
 
+import ast
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
+
+import rushlight
 
 BLOCKED = """
 import sys
@@ -84,12 +88,36 @@ def test_an_array_is_seen_whoever_imported_numpy():
     program = """
         import rushlight as torch
         import numpy as np
-        print(torch.tensor(np.arange(3)), torch.ones(2) * np.float32(2), np.ones(2) == torch.ones(2))
+        print(torch.tensor(np.arange(3)), torch.ones(2) * np.float32(2))
+        print(np.ones(2) == torch.ones(2))
         print(torch.tensor([np.int64(3), 1.5]), isinstance(torch.ones(1).numpy(), np.ndarray))
         print(torch.from_numpy(np.ones(1, ">f4").astype("f4")).dtype)
     """
     assert output(program) == textwrap.dedent("""\
-        tensor([0, 1, 2]) tensor([2., 2.]) tensor([True, True])
+        tensor([0, 1, 2]) tensor([2., 2.])
+        tensor([True, True])
         tensor([3.0000, 1.5000]) True
         torch.float32
     """)
+
+
+def imported_at_once(body):
+    """The modules that statements import when their module is."""
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
+        elif isinstance(node, (ast.Try, ast.With)):
+            yield from imported_at_once(node.body)
+
+
+def test_no_module_imports_numpy_at_once():
+    sources = Path(rushlight.__file__).parent.rglob("*.py")
+    found = {
+        str(path): name
+        for path in sources
+        for name in imported_at_once(ast.parse(path.read_text(encoding="utf-8")).body)
+        if name.partition(".")[0] in ("numpy", "ml_dtypes")
+    }
+    assert found == {}
