@@ -701,7 +701,7 @@ Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
   if (!is_tensor(first)) return nullptr;
   Tensor* a = as_tensor(first);
   const BlockFn block = direct_block(op->loop, a->dtype);
-  if (!block || !a->is_contiguous() || !a->is_aligned()) return nullptr;
+  if (!block || has_type(op->promotion.refused, a->dtype) || !a->is_contiguous() || !a->is_aligned()) return nullptr;
   const Py_ssize_t size = a->numel();
   if (size > kSmall || a->device() != DeviceType::Cpu) return nullptr;
   const void* right = nullptr;
@@ -838,7 +838,8 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
     if (round_numbers(op, slots, n, common, fitted, &owned) < 0) return nullptr;
     slots = fitted;
   }
-  if (by_steps) {
+  if (by_steps && is_accelerator(device)) compute = kNone;  // the same of kernels that round each step
+  if (by_steps && compute != kNone) {
     if (fit_halves(op, slots, n, common, fitted, &owned) < 0) return nullptr;
     slots = fitted;
   }

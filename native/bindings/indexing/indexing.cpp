@@ -610,7 +610,8 @@ Ref number_as(DType dtype, PyObject* value) {
   double number;
   if (is_whole(dtype) && (PyLong_Check(value) || PyFloat_Check(value))) {
     const double real = PyFloat_Check(value) ? PyFloat_AS_DOUBLE(value) : 0;
-    if (!(std::abs(real) < 0x1p62)) return {};
+    const bool natural = dtype == DType::U8 || dtype >= DType::U16;
+    if (!(std::abs(real) < 0x1p62) || (natural && real < 0)) return {};
     const int64_t whole = PyFloat_Check(value) ? static_cast<int64_t>(real) : PyLong_AsLongLong(value);
     if (whole == -1 && PyErr_Occurred()) return PyErr_Clear(), Ref();
     Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);

@@ -9,7 +9,6 @@ the functions that statements name, found when they are called, and `np_types` t
 
 from __future__ import annotations
 
-from importlib import import_module
 from operator import attrgetter
 from sys import modules
 from types import ModuleType
@@ -20,7 +19,10 @@ __all__ = ["ml_dtypes", "np", "np_types", "ufuncs"]
 
 class _Outside(ModuleType):
     def __getattr__(self, name: str) -> Any:
-        module = import_module(self.__name__)
+        if self.__name__ == "numpy":
+            import numpy as module
+        else:
+            import ml_dtypes as module
         vars(self).update(vars(module))  # from here on a name is found without this call
         return getattr(module, name)
 
@@ -35,6 +37,8 @@ class _Function:
         return attrgetter(self.path)(np)(*args, **kwargs)
 
     def __getattr__(self, name: str) -> _Function:
+        if name.startswith("_"):
+            raise AttributeError(name)
         found = vars(self)[name] = _Function(f"{self.path}.{name}")
         return found
 

@@ -48,30 +48,6 @@ def asarray(
     copy: _bool | None = None,
     requires_grad: _bool | None = None,
 ) -> Tensor: ...
-def bartlett_window(
-    window_length: _int,
-    periodic: _bool = True,
-    *,
-    dtype: _dtype | None = None,
-    layout: _layout | None = None,
-    device: _Device | None = None,
-    pin_memory: _bool | None = False,
-    requires_grad: _bool = False,
-) -> Tensor:
-    """A triangle, from 0 to 1 to 0: without its end, or (periodic=False) symmetric."""
-
-def blackman_window(
-    window_length: _int,
-    periodic: _bool = True,
-    *,
-    dtype: _dtype | None = None,
-    layout: _layout | None = None,
-    device: _Device | None = None,
-    pin_memory: _bool | None = False,
-    requires_grad: _bool = False,
-) -> Tensor:
-    """0.42 - 0.5 * cos + 0.08 * cos of twice the angle: one period of it, or symmetric."""
-
 def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
     """A copy, which gradients flow through."""
 
@@ -160,45 +136,6 @@ def full_like(
     requires_grad: _bool = False,
 ) -> Tensor:
     """A tensor of another's size and dtype filled with one value."""
-
-def hamming_window(
-    window_length: _int,
-    periodic: _bool = True,
-    alpha: _float = 0.54,
-    beta: _float = 0.46,
-    *,
-    dtype: _dtype | None = None,
-    layout: _layout | None = None,
-    device: _Device | None = None,
-    pin_memory: _bool | None = False,
-    requires_grad: _bool = False,
-) -> Tensor:
-    """alpha - beta * cos: one period of it, or (periodic=False) symmetric."""
-
-def hann_window(
-    window_length: _int,
-    periodic: _bool = True,
-    *,
-    dtype: _dtype | None = None,
-    layout: _layout | None = None,
-    device: _Device | None = None,
-    pin_memory: _bool | None = False,
-    requires_grad: _bool = False,
-) -> Tensor:
-    """0.5 - 0.5 * cos: one period of it, or (periodic=False) symmetric."""
-
-def kaiser_window(
-    window_length: _int,
-    periodic: _bool = True,
-    beta: _float = 12.0,
-    *,
-    dtype: _dtype | None = None,
-    layout: _layout | None = None,
-    device: _Device | None = None,
-    pin_memory: _bool | None = False,
-    requires_grad: _bool = False,
-) -> Tensor:
-    """i0(beta * sqrt(1 - x * x)) / i0(beta) for x from -1 to 1: narrower with a larger beta."""
 
 def linspace(
     start: Tensor | _Number,

@@ -8,7 +8,7 @@ output.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
 from .._base.outside import np
@@ -37,7 +37,10 @@ __all__ = [
     "write",
 ]
 
-Matrix: TypeAlias = "np.ndarray[Any, Any]"
+if TYPE_CHECKING:
+    Matrix: TypeAlias = np.ndarray[Any, Any]
+else:
+    Matrix = Any  # annotations alone name it
 
 
 class GradcheckError(RuntimeError):

@@ -80,7 +80,8 @@ def test_filled():
         lambda: kernels.zeros(-1),
         lambda: kernels.zeros(2.0),
         lambda: kernels.zeros(2, device="meta"),
-        lambda: kernels.zeros(2, requires_grad=True),
+        lambda: kernels.zeros(2, dtype=torch.int64, requires_grad=True),
+        lambda: kernels.zeros(2, requires_grad=1),
         lambda: kernels.zeros(2, anything=None),
         lambda: kernels.full((2,), 1e60, dtype=torch.float32),
         lambda: kernels.full((2,), 1j),
@@ -90,8 +91,9 @@ def test_filled():
 
 
 def test_sizes_that_no_memory_has():
+    assert kernels.zeros(2**40, 2**40) is NotImplemented  # the definition says which
     for call in [
-        lambda: kernels.zeros(2**40, 2**40),
+        lambda: torch.zeros(2**40, 2**40),
         lambda: kernels.arange(2**62),
         lambda: kernels.eye(2**40),
     ]:
@@ -131,8 +133,15 @@ def test_a_device_named():
 def test_a_number():
     assert torch.scalar_tensor(2).dtype is torch.float32 and kernels.scalar_tensor(2).item() == 2
     assert kernels.scalar_tensor(-3, dtype=torch.int64, device="cpu").tolist() == -3
-    for number in (True, 1j, math.inf, "1"):
+    assert kernels.scalar_tensor(True).tolist() == 1 and kernels.scalar_tensor(math.inf).isinf()
+    assert kernels.full((2,), -math.inf, dtype=torch.bfloat16).tolist() == [-math.inf, -math.inf]
+    assert kernels.full((2,), 3, dtype=torch.uint8).tolist() == [3, 3]
+    assert kernels.full((2,), 2, dtype=torch.bool).tolist() == [True, True]
+    assert kernels.full((2,), True, dtype=torch.complex64).tolist() == [1, 1]
+    for number in (1j, "1"):
         assert kernels.scalar_tensor(number) is NotImplemented
+    for number, kind in ((-1, "uint8"), (128, "int8"), (1.5, "int64"), (65505, "float16")):
+        assert kernels.full((2,), number, dtype=getattr(torch, kind)) is NotImplemented
     for shape in ((0, 3), (3, 0), (3, 2), (2, 3)):
         made = torch.zeros(shape).fill_diagonal_(1)
         np.testing.assert_array_equal(made.numpy(), np.eye(*shape))
@@ -179,3 +188,43 @@ def test_places_of_triangles():
         np.testing.assert_array_equal(
             kernels.triu_indices(n, m, offset).numpy(), np.array(np.triu_indices(n, near, m))
         )
+
+
+def test_numbers_in_nested_lists():
+    for data, dtype, expected in [
+        ([[1, 2], [3, 4]], None, np.array([[1, 2], [3, 4]])),
+        ([[True], [False]], None, np.array([[True], [False]])),
+        ((1, 2.5, True), None, np.array([1, 2.5, 1], np.float32)),
+        ([1, 2j], None, np.array([1, 2j], np.complex64)),
+        ([], None, np.zeros(0, np.float32)),
+        ([[], []], torch.int8, np.zeros((2, 0), np.int8)),
+        (2**63 - 1, None, np.array(2**63 - 1)),
+        ([-1, 300], torch.int16, np.array([-1, 300], np.int16)),
+        ([2.7, -2.7], torch.int32, np.array([2, -2], np.int32)),
+        ([0.0, 0.5], torch.bool, np.array([False, True])),
+        ([0.1, 1e300], torch.float32, np.array([0.1, np.inf], np.float32)),
+        ([0.1, 2**60 + 1], torch.float64, np.array([0.1, 2**60])),
+        ([2049, 65504], torch.float16, np.array([2048, 65504], np.float16)),
+    ]:
+        found = kernels.tensor(data, dtype=dtype)
+        assert found.numpy().dtype == expected.dtype
+        np.testing.assert_array_equal(found.numpy(), expected)
+    assert kernels.tensor([1.0], requires_grad=True).requires_grad
+    itself = [1]
+    itself.append(itself)
+    for data, dtype in [
+        ([[1, 2], [3]], None),
+        ([[1], 2], None),
+        ([1, [2]], None),
+        (itself, None),
+        (2**63, None),
+        ([300], torch.uint8),
+        ([-1], torch.uint8),
+        ([math.nan], torch.int64),
+        ([1j], torch.float32),
+        (["1"], None),
+        ([torch.ones(1)], None),
+        ({1: 2}, None),
+        (None, None),
+    ]:
+        assert kernels.tensor(data, dtype=dtype) is NotImplemented

@@ -15,7 +15,6 @@ from ..._levels.running import answered
 from ...return_types import named
 from ..elementwise.selection import maximum, where
 from ..layout.joining import cat
-from ..making.creation import zeros_like
 from ..table.arrays import Array, anywhere, listed, unwarned
 from ..table.kinds import composite, constant, general
 from ..table.reference import alias
@@ -306,7 +305,7 @@ def _by_parts(A: Tensor, out: Tensor, bad: Tensor) -> Tensor:
         return _by_singular_part(A)
     each, bad = A.flatten(0, -3), bad.flatten()
     singular, others = bad.nonzero().squeeze(1), (~bad).nonzero().squeeze(1)
-    made = zeros_like(each).index_copy(0, singular, _by_singular_part(each[singular]))
+    made = each.new_zeros(each.shape).index_copy(0, singular, _by_singular_part(each[singular]))
     rest = _adjugate_conj(each[others], out.flatten()[others])
     return made.index_copy(0, others, rest).view(A.shape)
 

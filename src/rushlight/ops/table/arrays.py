@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from operator import index as as_int
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ... import _core
 from ..._base.dtypes import from_numpy_dtype
@@ -51,7 +51,10 @@ __all__ = [
     "widened",
 ]
 
-Array: TypeAlias = "np.ndarray[Any, Any]"
+if TYPE_CHECKING:
+    Array: TypeAlias = np.ndarray[Any, Any]
+else:
+    Array = Any  # annotations alone name it
 
 
 def unwarned(function: Callable[..., Any]) -> Callable[..., Any]:

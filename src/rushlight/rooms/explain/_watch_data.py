@@ -16,9 +16,6 @@ from .._base.outside import np
 from .._trace_calls import _short_path
 from ._names import escaped
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 __all__ = [
     "Floats",
     "Group",
@@ -33,7 +30,13 @@ __all__ = [
     "smoothed",
 ]
 
-Floats: TypeAlias = "NDArray[np.float64]"
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Truths: TypeAlias = NDArray[np.bool_]
+else:
+    Floats = Truths = Any  # annotations alone name it
 
 _CAPACITY = 4096
 """Entries of a series; even."""
@@ -187,7 +190,7 @@ def smoothed(values: Floats) -> Floats:
 
 def in_columns(
     series: Series, first: int, last: int, n: int
-) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, Floats, Truths]:
     """The series in `n` columns of the clock: smallest, largest and last number of each (NaN for
     none), and whether there were any that are not finite."""
     low, high, end = (np.full(n, math.nan) for _ in range(3))

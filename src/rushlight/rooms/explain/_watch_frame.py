@@ -16,13 +16,15 @@ from ._watch import watch
 from ._watch_data import Floats, Group, Loss, Series, in_columns, over_decades, printable, smoothed
 from ._watch_table import group_cells, loss_cells, most_urgent, number
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 __all__ = ["frame"]
 
 Rich = Any  # a text or a table; rich is imported when a view is drawn
-Whole: TypeAlias = "NDArray[np.int_]"
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole: TypeAlias = NDArray[np.int_]
+else:
+    Whole = Any  # annotations alone name it
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _LEVELS = " _.-:=+*#"

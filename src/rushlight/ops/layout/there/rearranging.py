@@ -87,6 +87,12 @@ def duplicate(x: Tensor) -> Tensor:
     return copied(empty(x.shape, x), x)
 
 
+def alike(x: Tensor) -> Tensor:
+    """A copy without gaps whose dimensions lie in the order of x."""
+    strides = like_strides(x, None)
+    return copied(_core.empty_accelerated(x._accelerator, tuple(x.shape), x.dtype.code, strides), x)
+
+
 @there(copies_ops.alias)
 def alias(x: Tensor) -> Tensor:
     return x
@@ -230,7 +236,7 @@ def _replaced(view: Callable[..., Any], x: Tensor, src: Tensor, *args: object) -
     same = movable(x, src) and (x.dtype is src.dtype or takes(x, src))
     if not same or (view is _views.slice and not x.dim()):
         return NotImplemented
-    out = duplicate(x)
+    out = alike(x)
     part = view(out, *args)
     if not isinstance(part, Tensor) or part.shape != src.shape:
         return NotImplemented

@@ -18,7 +18,7 @@ from ...indexing.there.indexing import MODES, index_get, landed
 from ...making.there.filling import steps
 from .. import strided
 from ..strided import _overlapping, _Place
-from .rearranging import copied, duplicate, movable, wide, zeros
+from .rearranging import alike, copied, duplicate, movable, wide, zeros
 
 _views = _core.kernels
 
@@ -68,7 +68,7 @@ def _strided_backward(
     mode = "sum" if _overlapping(size, stride) else "set"
     if not _written(buffer, place.part, place, g if mode == "set" else rows(g, wide(g)), mode):
         return NotImplemented
-    found: Any = duplicate(place.whole(buffer))
+    found: Any = alike(place.whole(buffer))
     if layout is not None and _overlapping(shape, layout):
         found = _shares(found, place)
     return found if found is NotImplemented else rows(found, g.dtype)
