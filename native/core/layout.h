@@ -130,7 +130,7 @@ Tensor* tensor_of_data(PyObject* array);  // of an array that a program gave
 Tensor* tensor_of_plain(PyObject* o);
 // The elements in nested lists; NotImplemented for a tensor that is not plain. (to_python.cpp)
 PyObject* to_list(PyObject*, PyObject* tensor);
-PyObject* summary_of(PyObject*, PyObject* const* args, Py_ssize_t n);  // in one list those that a summary shows
+PyObject* summary_of(PyObject*, PyObject* const* args, Py_ssize_t n);  // the elements of a summary, in one list
 // The same of what a NumPy definition returned: an array, a NumPy scalar, a number, or a tensor already.
 Tensor* result_tensor(PyObject* value);
 // A Python object as NumPy reads it, of an element type.

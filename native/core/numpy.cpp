@@ -29,9 +29,10 @@ bool has_numpy() {
 bool need_numpy() {
   if (PyArray_API || _import_array() == 0) return true;
   PyErr_Clear();
-  PyErr_SetString(PyExc_ModuleNotFoundError,
-                  "No module named 'numpy'. An array of a tensor was asked for here, or an op that only NumPy computes. Install it: "
-                  "pip install numpy");
+  PyErr_SetString(
+      PyExc_ModuleNotFoundError,
+      "No module named 'numpy'. An array of a tensor was asked for here, or an op that only NumPy computes. Install it: "
+      "pip install numpy");
   return false;
 }
 

@@ -65,12 +65,12 @@ bool has_of_its_own(PyObject* o) {
 
 // Types that have none, so that the everyday ones are not looked up.
 bool is_basic(PyTypeObject* t) {
-  for (const PyTypeObject* basic :
-       {&PyLong_Type, &PyFloat_Type, &PyBool_Type, &PyUnicode_Type, &PyTuple_Type, &PyList_Type, &PySlice_Type, &PyDict_Type,
-        &PyComplex_Type, &PyEllipsis_Type, &PyFunction_Type}) {
+  for (const PyTypeObject* basic : {&PyLong_Type, &PyFloat_Type, &PyBool_Type, &PyUnicode_Type, &PyTuple_Type, &PyList_Type,
+                                    &PySlice_Type, &PyDict_Type, &PyComplex_Type, &PyEllipsis_Type, &PyFunction_Type}) {
     if (t == basic) return true;
   }
-  return t == Py_TYPE(Py_None) || is_array_type(t) || as_object(t) == registry.size_type || (registry.dtypes[0] && t == Py_TYPE(registry.dtypes[0]));
+  return t == Py_TYPE(Py_None) || is_array_type(t) || as_object(t) == registry.size_type ||
+         (registry.dtypes[0] && t == Py_TYPE(registry.dtypes[0]));
 }
 
 // Enters and leaves modes of this thread; the objects are owned.

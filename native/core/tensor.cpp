@@ -248,8 +248,8 @@ PyTypeObject* form_type = nullptr;
 // The shape and the element type, of whatever has taken the tensor's calls over.
 PyObject* get_form(PyObject* self, void*) {
   const Tensor* t = as_tensor(self);
-  Ref form(PyStructSequence_New(form_type)), shape(shape_of(t)), ndim(PyLong_FromLong(t->ndim())), size(PyLong_FromSsize_t(t->numel())),
-      dtype(Py_XNewRef(dtype_object(t->dtype)));
+  Ref form(PyStructSequence_New(form_type)), shape(shape_of(t)), ndim(PyLong_FromLong(t->ndim())),
+      size(PyLong_FromSsize_t(t->numel())), dtype(Py_XNewRef(dtype_object(t->dtype)));
   if (!form || !shape || !ndim || !size || !dtype) return nullptr;
   int i = 0;
   for (Ref* each : {&shape, &ndim, &size, &dtype}) PyStructSequence_SetItem(form.get(), i++, each->release());

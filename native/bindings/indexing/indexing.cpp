@@ -803,7 +803,8 @@ struct ReductionTo : OneOf<"sum", "mean", "prod", kMax, kMin> {
     counts = rounded(std::move(counts), DType::I64);
     const Ref own = contiguous_as(x.tensor, type);
     const int64_t* many = data_of<int64_t>(counts);
-    const Py_ssize_t n = as_tensor(counts)->numel(), parts = is_pair(x.dtype) ? 2 : 1, outer = n && inner ? as_tensor(own)->numel() / n / inner : 0;
+    const Py_ssize_t n = as_tensor(counts)->numel(), parts = is_pair(x.dtype) ? 2 : 1,
+                     outer = n && inner ? as_tensor(own)->numel() / n / inner : 0;
     const auto divide = [&](auto* to) { divide_by(to, many, outer, n, inner * parts); };
     if (whole) divide(data_of<int64_t>(own));
     else by_type(part_of(type), divide, data_of(own));

@@ -139,13 +139,21 @@ class Numbers {
       if (!PySequence_Fast_GET_SIZE(first)) break;
     }
     return each(data, 0, [this](PyObject* o) {
-      kinds_ |= PyFloat_CheckExact(o) ? kFloat : PyLong_CheckExact(o) ? kInt : PyBool_Check(o) ? kBool : PyComplex_CheckExact(o) ? kComplex : kOther;
+      kinds_ |= PyFloat_CheckExact(o)     ? kFloat
+                : PyLong_CheckExact(o)    ? kInt
+                : PyBool_Check(o)         ? kBool
+                : PyComplex_CheckExact(o) ? kComplex
+                                          : kOther;
       return kinds_ < kOther;
     });
   }
   // The type that holds each of them.
   DType type() const {
-    return kinds_ & kComplex ? DType::C128 : kinds_ & kFloat ? DType::F64 : kinds_ & kInt ? DType::I64 : kinds_ ? DType::Bool : DType::F32;
+    return kinds_ & kComplex ? DType::C128
+           : kinds_ & kFloat ? DType::F64
+           : kinds_ & kInt   ? DType::I64
+           : kinds_          ? DType::Bool
+                             : DType::F32;
   }
   // False where an int is too large.
   template <class T>
@@ -222,9 +230,9 @@ Ref tensor(Making& call) {
   if (type == DType::C128 && !is_complex(dtype)) return {};
   const bool direct = type == DType::F64 && dtype == DType::F32;
   Ref made = new_ref(direct ? dtype : type, numbers.sizes.ndim, numbers.sizes.shape, DeviceType::Cpu);
-  const bool read = direct              ? numbers.fill(data, data_of<float>(made))
-                    : type == DType::F64 ? numbers.fill(data, data_of<double>(made))
-                    : type == DType::I64 ? numbers.fill(data, data_of<int64_t>(made))
+  const bool read = direct                ? numbers.fill(data, data_of<float>(made))
+                    : type == DType::F64  ? numbers.fill(data, data_of<double>(made))
+                    : type == DType::I64  ? numbers.fill(data, data_of<int64_t>(made))
                     : type == DType::C128 ? numbers.fill(data, data_of<std::complex<double>>(made))
                                           : numbers.fill(data, data_of<bool>(made));
   if (!read) return {};

@@ -84,7 +84,8 @@ struct Making {
     Py_ssize_t stride = 1;  // which has to be a number also where there are no elements
     for (Py_ssize_t i = 0; i < count; ++i) {
       Py_ssize_t size;
-      if (!whole(items[i], size) || size < 0 || __builtin_mul_overflow(stride, std::max<Py_ssize_t>(size, 1), &stride)) return false;
+      if (!whole(items[i], size) || size < 0 || __builtin_mul_overflow(stride, std::max<Py_ssize_t>(size, 1), &stride))
+        return false;
       l.add(size, 0);
     }
     return true;
@@ -114,7 +115,8 @@ PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
   try {
     Making call{args, n, draws};
     Ref made = call.read(kwnames) ? make(call) : Ref();
-    if (!made || (call.wants_grad && !(is_floating(as_tensor(made)->dtype) || is_complex(as_tensor(made)->dtype)))) return no_kernel();
+    if (!made || (call.wants_grad && !(is_floating(as_tensor(made)->dtype) || is_complex(as_tensor(made)->dtype))))
+      return no_kernel();
     if (call.wants_grad && set_requires_grad(made.get(), Py_True, nullptr) < 0) return nullptr;
     return made.release();
   } catch (const Raised&) {

@@ -501,7 +501,7 @@ void each_piece(const char* row, Py_ssize_t length, ptrdiff_t item, const F& f) 
   });
 }
 
-// The squared distances from the mean of a long row: those within its pieces, and those of the pieces' means.
+// The sum of the squared distances from the mean of a long row, from the pieces and their means.
 template <class T>
 double squares_of_pieces(DType dtype, const char* row, Py_ssize_t length) {
   const size_t pieces = static_cast<size_t>((length + kChunk - 1) / kChunk);
@@ -521,7 +521,8 @@ Ref var(const TensorInfo& a, Dims dims, double correction, bool keepdim) {
   const auto run = [&](const char* row, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
     const double divisor = std::max(static_cast<double>(length) - correction, 0.0);
     if (rows == 1 && length >= 2 * kChunk)
-      return by_type(a.dtype, [&]<class T>(T* to) { *to = static_cast<T>(squares_of_pieces<T>(a.dtype, row, length) / divisor); }, out);
+      return by_type(
+          a.dtype, [&]<class T>(T* to) { *to = static_cast<T>(squares_of_pieces<T>(a.dtype, row, length) / divisor); }, out);
     dense_kernels().variance_rows(a.dtype, row, rows, stride, length, divisor, out, nullptr);
   };
   return over_rows(a, dims.mask, keepdim, a.dtype, run);
@@ -728,7 +729,8 @@ Ref pairs_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& t
 }
 
 Ref prod_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& total, DimOrNone dim, bool /* keepdim */) {
-  if ((!a.is_float_or_half() && !is_pair(a.dtype)) || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total)) return {};
+  if ((!a.is_float_or_half() && !is_pair(a.dtype)) || g.dtype != a.dtype || total.dtype != a.dtype || is_meta(a, g, total))
+    return {};
   const DType type = computed_in(a.dtype);
   Py_ssize_t outer = 1, inner = 1;
   const Py_ssize_t n = reduced_count(a, dim.mask);

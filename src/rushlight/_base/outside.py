@@ -2,9 +2,9 @@
 
 Most programs of tensors never do, and each takes longer to import than all of rushlight.
 
-`np` is NumPy where it is used. Two names stand for what is in it without importing it: `ufuncs` has
-the functions that statements name, found when they are called, and `np_types` the types for
-`isinstance`, which no object has while NumPy is not imported.
+`np` is NumPy where it is used. Two names import nothing: `ufuncs` has the functions that statements
+name, each found when it is called, and `np_types` the types for `isinstance`, which no object has
+while NumPy is not imported.
 """
 
 from __future__ import annotations
@@ -19,10 +19,15 @@ __all__ = ["ml_dtypes", "np", "np_types", "ufuncs"]
 
 class _Outside(ModuleType):
     def __getattr__(self, name: str) -> Any:
+        module: Any
         if self.__name__ == "numpy":
-            import numpy as module
+            import numpy
+
+            module = numpy
         else:
-            import ml_dtypes as module
+            import ml_dtypes
+
+            module = ml_dtypes
         vars(self).update(vars(module))  # from here on a name is found without this call
         return getattr(module, name)
 

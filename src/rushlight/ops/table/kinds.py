@@ -194,9 +194,9 @@ def pointwise(
     {"bool complex": why}: common types that the op does not take; `why` is torch's name of the
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
     type, text); "condition: int float": types of one argument, "any: bool": of any. reference_for:
-    common types ("bool int half") that go to `reference` even where there is a kernel; the result
-    has the type that `reference` gives it. never, always: common types of which no element, or
-    every one, is what a 'bool' op asks for. halves: as forward, for halves; each step is rounded.
+    common types ("bool int half") that go to `reference` in spite of a kernel; the result has its
+    type. never, always: common types without an element that is so, or with no other (for 'bool').
+    halves: as forward, for halves; each step is rounded.
     """
     name, params, _ = parse(signature, OpKind.POINTWISE)
     names = [p[0] for p in params]

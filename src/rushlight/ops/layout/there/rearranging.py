@@ -87,7 +87,7 @@ def duplicate(x: Tensor) -> Tensor:
     return copied(empty(x.shape, x), x)
 
 
-def alike(x: Tensor) -> Tensor:
+def alike(x: Any) -> Tensor:
     """A copy without gaps whose dimensions lie in the order of x."""
     strides = like_strides(x, None)
     return copied(_core.empty_accelerated(x._accelerator, tuple(x.shape), x.dtype.code, strides), x)
