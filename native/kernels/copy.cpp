@@ -156,13 +156,6 @@ void row(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride,
     if (to_stride == kItem && (from_stride == -kItem || from_stride == 2 * kItem))
       return kernels().pick(kItem, from_stride / kItem, from, to, n);
   }
-  if constexpr (std::is_same_v<To, From>) {
-    constexpr ptrdiff_t kItem = sizeof(To);
-    if (to_stride == kItem && from_stride == 2 * kItem) {  // for which there are shuffles
-      for (ptrdiff_t i = 0; i < n; ++i) store(to + i * kItem, load<From>(from + 2 * i * kItem));
-      return;
-    }
-  }
   for (ptrdiff_t i = 0; i < n; ++i) store(to + i * to_stride, convert<To>(load<From>(from + i * from_stride)));
 }
 

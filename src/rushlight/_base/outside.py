@@ -1,6 +1,6 @@
 """Libraries that are imported when somebody asks for what is in them: NumPy and ml_dtypes.
 
-Most programs of tensors never do, and each takes longer to import than all of rushlight.
+Most programs of tensors never ask, and start sooner.
 
 `np` is NumPy where it is used. Two names import nothing: `ufuncs` has the functions that statements
 name, each found when it is called, and `np_types` the types for `isinstance`, which no object has
