@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ... import _core
 from ..._core import Op, Tensor
 from ..._levels.batching import batched, batching, inner, padded, pointwise, trailing
-from .comparison import _isclose
 from .selection import _copied, _overwrite, fill, masked_fill
 from .selection import _where as where
 
@@ -42,6 +41,3 @@ def _masked_fill(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     if isinstance(value, Tensor) and inner(value, level) is not None and not value.ndim:
         return where(mask, value.to(x.dtype), x)
     return pointwise(op, args, level)
-
-
-batching(_isclose)(pointwise)

@@ -313,7 +313,6 @@ _isclose: Op = pointwise(
     forward=lambda input, other, rtol, atol: _near(input, other, (other * rtol).abs() + atol),
     reference=_close,
     reference_for="bool int complex",
-    partials={"input": 0, "other": 0},
     method=False,
     in_place=False,
     out=False,

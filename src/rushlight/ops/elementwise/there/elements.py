@@ -15,7 +15,7 @@ from ...layers.activation import gelu
 from ...layout.there.rearranging import copied, zeros
 from .. import comparison, complex_numbers, elementary
 from ..arithmetic import _nonzero
-from ..comparison import isfinite, isnan
+from ..comparison import isfinite
 from ..elementary import round as whole
 from ..selection import maximum, minimum, where
 from ..special import xlogy
@@ -84,7 +84,7 @@ def conj_physical(a: Tensor) -> Tensor:
 
 
 @there(comparison._isclose)
-def isclose(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
+def isclose(a: Tensor, b: Tensor, rtol: float, atol: float) -> Tensor:
     if not takes(a, b) or not (a.dtype.is_floating_point or in_double(a)):
         return NotImplemented
     if common_shape(a, b) is None:
@@ -93,8 +93,6 @@ def isclose(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> 
     close = a == b
     if not a.dtype.is_floating_point:
         a, b = a.to(dtypes.float64), b.to(dtypes.float64)
-    elif equal_nan:
-        close = close | (isnan(a) & isnan(b))
     if rtol == 0 and atol == 0:
         return close
     difference = abs(a - b)

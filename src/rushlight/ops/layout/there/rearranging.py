@@ -87,10 +87,10 @@ def duplicate(x: Tensor) -> Tensor:
     return copied(empty(x.shape, x), x)
 
 
-def alike(x: Any) -> Tensor:
+def alike(x: Any, dtype: dtypes.dtype | None = None) -> Tensor:
     """A copy without gaps whose dimensions lie in the order of x."""
-    strides = like_strides(x, None)
-    return copied(_core.empty_accelerated(x._accelerator, tuple(x.shape), x.dtype.code, strides), x)
+    strides, code = like_strides(x, None), (x.dtype if dtype is None else dtype).code
+    return copied(_core.empty_accelerated(x._accelerator, tuple(x.shape), code, strides), x)
 
 
 @there(copies_ops.alias)

@@ -68,9 +68,9 @@ def _strided_backward(
     mode = "sum" if _overlapping(size, stride) else "set"
     if not _written(buffer, place.part, place, g if mode == "set" else rows(g, wide(g)), mode):
         return NotImplemented
-    found: Any = alike(place.whole(buffer))
-    if layout is not None and _overlapping(shape, layout):
-        found = _shares(found, place)
+    if layout is None or not _overlapping(shape, layout):
+        return alike(place.whole(buffer), g.dtype)
+    found = _shares(duplicate(place.whole(buffer)), place)
     return found if found is NotImplemented else rows(found, g.dtype)
 
 
