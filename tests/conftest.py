@@ -17,6 +17,8 @@ import pytest
 
 # A test process that itself starts threads should not multiply them: two workers run on two cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# PyTorch answers alike on every processor: with AMX its products of bfloat16 round otherwise.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:

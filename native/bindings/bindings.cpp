@@ -1,6 +1,7 @@
 // The module rushlight._core.kernels, and what its bindings share: reading arguments, contiguous copies, aliases.
 #include "bindings/kernel.h"
 
+#include <cmath>
 #include <cstdarg>
 #include <forward_list>
 
@@ -200,6 +201,24 @@ bool sizes_argument(const char* function, const char* argument, PyObject* o, Py_
   if (!wrong) return true;
   return refuses && fail(PyExc_TypeError, "%s(): argument '%s' (position 1) must be tuple of ints, but found element of type %s",
                          function, argument, Py_TYPE(wrong)->tp_name);
+}
+
+bool holds(DType dtype, int64_t number) {
+  if (category_of(dtype) != Category::Integer) return dtype == DType::Bool || holds(dtype, static_cast<double>(number));
+  const int bits = static_cast<int>(8 * item_size(dtype)) - !is_unsigned(dtype);
+  return bits >= 63 ? number >= 0 || bits == 63 : number >> bits == 0 || (!is_unsigned(dtype) && number >> bits == -1);
+}
+bool holds(DType dtype, double number) {
+  if (category_of(dtype) == Category::Integer) {  // an unsigned one of 64 bits takes half of its numbers here
+    const double end = std::ldexp(1, std::min(63, static_cast<int>(8 * item_size(dtype)) - !is_unsigned(dtype)));
+    return (is_unsigned(dtype) ? 0 : -end) <= number && (end == 0x1p63 ? number < end : number <= end - 1);
+  }
+  const DType part = part_of(dtype);
+  const double most = part == DType::F16    ? 65504
+                      : part == DType::BF16 ? 0x1.FEp127
+                      : part == DType::F32  ? 0x1.FFFFFEp127
+                                            : HUGE_VAL;
+  return dtype == DType::Bool || !std::isfinite(number) || std::abs(number) <= most;
 }
 
 bool double_argument(PyObject* object, double& out) {

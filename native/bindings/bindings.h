@@ -202,6 +202,10 @@ bool infer_size(Py_ssize_t* sizes, int n, Py_ssize_t count);
 // Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
 bool view_strides(const TensorInfo& a, Layout& l);
 
+// Whether a number is in the range of a type: of integers, where its fraction is lost; of others, which all hold what is not finite.
+bool holds(DType dtype, int64_t number);
+bool holds(DType dtype, double number);
+
 // Calls f with memory as elements of a type, float or double.
 template <class T, class P>
 auto elements(P* bytes) {

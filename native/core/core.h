@@ -153,6 +153,8 @@ enum class Category : uint8_t { Bool, Integer, Floating, Complex };
 Category category_of(DType t);
 bool is_floating(DType t);
 bool is_complex(DType t);
+// Of the types of integers: whether it has no sign.
+inline bool is_unsigned(DType t) { return t == DType::U8 || t >= DType::U16; }
 inline bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
 
 // ---- per-thread state ----

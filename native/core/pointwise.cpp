@@ -69,7 +69,6 @@ DType promote(DType a, DType b) {
   if (ca == Bool) return b;
   if (cb == Bool) return a;
   // Signed integers by width; an unsigned one needs a wider signed partner.
-  const auto is_unsigned = [](DType t) { return t == DType::U8 || t >= DType::U16; };
   const ptrdiff_t sa = item_size(a), sb = item_size(b);
   if (is_unsigned(a) == is_unsigned(b)) return sa >= sb ? a : b;
   const DType s = is_unsigned(a) ? b : a;

@@ -32,6 +32,8 @@ FORMS = {
     "clamp_max": lambda t, x, v: x.clamp(max=v),
     "clamp_min": lambda t, x, v: x.clamp(min=v),
     "threshold": lambda t, x, v: t.threshold(x, 2, v),
+    "tensor": lambda t, x, v: t.tensor(v, dtype=x.dtype),
+    "list": lambda t, x, v: t.tensor([v, v], dtype=x.dtype),
 }
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64")
 FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")

@@ -600,32 +600,26 @@ Ref number_as(DType dtype, PyObject* value) {
     if (!PyComplex_Check(value) && !PyFloat_Check(value) && !PyLong_Check(value)) return {};
     const Py_complex z = PyComplex_AsCComplex(value);
     if (PyErr_Occurred()) return PyErr_Clear(), Ref();
+    if (!holds(dtype, z.real) || !holds(dtype, z.imag)) return {};
     Ref one = new_ref(DType::C128, 0, nullptr, DeviceType::Cpu);
     data_of<double>(one)[0] = z.real, data_of<double>(one)[1] = z.imag;
-    one = rounded(std::move(one), dtype);
-    const Ref wide = converted(one, DType::C128);
-    const auto lost = [&](int part, double x) { return std::isinf(data_of<double>(wide)[part]) && !std::isinf(x); };
-    return lost(0, z.real) || lost(1, z.imag) ? Ref() : std::move(one);
+    return rounded(std::move(one), dtype);
+  }
+  if (is_whole(dtype) && PyLong_Check(value)) {
+    const int64_t number = PyLong_AsLongLong(value);
+    if (number == -1 && PyErr_Occurred()) return PyErr_Clear(), Ref();
+    if (!holds(dtype, number)) return {};
+    Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
+    *data_of<int64_t>(one) = number;
+    return rounded(std::move(one), dtype);
   }
   double number;
-  if (is_whole(dtype) && (PyLong_Check(value) || PyFloat_Check(value))) {
-    const double real = PyFloat_Check(value) ? PyFloat_AS_DOUBLE(value) : 0;
-    const bool natural = dtype == DType::U8 || dtype >= DType::U16;
-    if (!(std::abs(real) < 0x1p62) || (natural && real < 0)) return {};
-    const int64_t whole = PyFloat_Check(value) ? static_cast<int64_t>(real) : PyLong_AsLongLong(value);
-    if (whole == -1 && PyErr_Occurred()) return PyErr_Clear(), Ref();
-    Ref one = new_ref(DType::I64, 0, nullptr, DeviceType::Cpu);
-    *data_of<int64_t>(one) = dtype == DType::Bool ? whole != 0 || real != 0 : whole;
-    Ref made = converted(one, dtype), back = converted(made, DType::I64);
-    return *data_of<int64_t>(back) == *data_of<int64_t>(one) ? std::move(made) : Ref();
-  }
-  if ((dtype != DType::F32 && dtype != DType::F64 && !is_half(dtype)) || PyComplex_Check(value)) return {};
+  if (stored_only(dtype) || PyComplex_Check(value)) return {};
   if (!double_argument(value, number)) return PyErr_Clear(), Ref();
+  if (!holds(dtype, number)) return {};
   Ref one = new_ref(DType::F64, 0, nullptr, DeviceType::Cpu);
   *data_of<double>(one) = number;
-  one = rounded(std::move(one), dtype);
-  Ref wide = converted(one, DType::F64);  // what the type cannot hold became infinite
-  return std::isinf(*data_of<double>(wide)) && !std::isinf(number) ? Ref() : std::move(one);
+  return rounded(std::move(one), dtype);
 }
 
 // Writes x. The value is a number or a tensor without dimensions.

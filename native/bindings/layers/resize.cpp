@@ -375,22 +375,13 @@ Ref resample_backward(const TensorInfo& g, Any taps_given, const Shape& x_shape)
 
 // ---- a border of one value
 
-// Whether a floating-point type has such numbers.
-bool holds(DType dtype, double number) {
-  const double most = dtype == DType::F16    ? 65504
-                      : dtype == DType::BF16 ? 0x1.fep127
-                      : dtype == DType::F32  ? 0x1.fffffep127
-                                             : HUGE_VAL;
-  return !std::isfinite(number) || std::abs(number) <= most;
-}
-
 // `pad`: widths of the last dimension before and behind, of the one before it, ...; negative ones cut.
 Ref constant_pad(const TensorInfo& x, const Sizes& pad, Any value) {
   const int ndim = x.ndim, count = pad.n / 2;
   double number;
   if (pad.n % 2 || count > ndim || stored_only(x.dtype) || PyComplex_Check(value.object)) return {};
   if (!double_argument(value, number)) return PyErr_Clear(), Ref();
-  if (number != 0 && (!(x.is_float_or_half() || is_pair(x.dtype)) || !holds(part_of(x.dtype), number))) return {};
+  if (number != 0 && (!(x.is_float_or_half() || is_pair(x.dtype)) || !holds(x.dtype, number))) return {};
   Py_ssize_t shape[kMaxDims], there[kMaxDims], kept[kMaxDims], from = 0, to = 0;
   std::copy_n(x.shape, ndim, shape);
   std::copy_n(x.shape, ndim, kept);

@@ -2,7 +2,6 @@
 // else, and every error, is the Python of ops/making.
 #include "bindings/making/factories.h"
 
-#include <cfloat>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -14,17 +13,6 @@ namespace rushlight {
 namespace {
 
 bool is_real(DType t) { return t == DType::F32 || t == DType::F64; }
-// Whether a number of a type with a fraction stays finite as an element.
-bool fits(double x, DType t) {
-  return t == DType::F64 || t == DType::C128 || std::fabs(x) <= (t == DType::F16 ? 65504 : t == DType::BF16 ? 0x1.FEp127 : FLT_MAX);
-}
-// Whether an integer is an element of a type of integers.
-bool fits(int64_t x, DType t) {
-  const int bits = static_cast<int>(8 * item_size(t));
-  const bool has_sign = t == DType::I8 || t == DType::I16 || t == DType::I32 || t == DType::I64;
-  if (bits == 64) return has_sign || x >= 0;
-  return x >> (bits - has_sign) == 0 || (has_sign && x >> (bits - 1) == -1);
-}
 
 // Sets every element that the layout shows to one of another type.
 void set_all(const TensorInfo& t, const Layout& l, DType type, const void* value) {
@@ -57,11 +45,11 @@ struct Number {
       type = DType::I64;
       if (dtype == DType::Count) dtype = type;
       integer = whole;
-      return dtype == DType::Bool || fits(integer, dtype);
+      return dtype == DType::Bool || holds(dtype, integer);
     } else {
       type = DType::F64;
       if (dtype == DType::Count) dtype = registry.default_dtype;
-      return is_differentiable(dtype) && (Making::real(value, real) ? fits(real, dtype) : PyFloat_CheckExact(value));
+      return is_differentiable(dtype) && (Making::real(value, real) ? holds(dtype, real) : PyFloat_CheckExact(value));
     }
     return true;
   }
@@ -205,15 +193,11 @@ class Numbers {
   }
 };
 
-// Whether all elements are values of a type of integers; of those with a fraction, of such as a double tells apart.
-bool all_fit(const Tensor* t, DType type) {
-  const bool whole = t->dtype == DType::I64;
-  for (Py_ssize_t i = 0; i < t->numel(); ++i) {
-    const double x = whole ? 0 : reinterpret_cast<const double*>(t->data())[i];
-    if (!(std::fabs(x) < 0x1p53)) return false;
-    if (!fits(whole ? reinterpret_cast<const int64_t*>(t->data())[i] : static_cast<int64_t>(x), type)) return false;
-  }
-  return true;
+// Whether a type holds all elements, which are numbers of T.
+template <class T>
+bool holds_all(DType type, const Tensor* t) {
+  const T* x = reinterpret_cast<const T*>(t->data());
+  return std::all_of(x, x + t->numel(), [type](T number) { return holds(type, number); });
 }
 
 Ref tensor(Making& call) {
@@ -237,8 +221,9 @@ Ref tensor(Making& call) {
                                           : numbers.fill(data, data_of<bool>(made));
   if (!read) return {};
   if (as_tensor(made)->dtype != dtype) {
-    const bool checked = category_of(dtype) == Category::Integer && (type == DType::I64 || type == DType::F64);
-    if (checked && !all_fit(as_tensor(made), dtype)) return {};
+    const bool checked = category_of(dtype) == Category::Integer;
+    if (checked && type == DType::I64 && !holds_all<int64_t>(dtype, as_tensor(made))) return {};
+    if (checked && type == DType::F64 && !holds_all<double>(dtype, as_tensor(made))) return {};
     made = owned(cast(as_tensor(made), dtype));
   }
   if (!call.wants_grad) cut_here(as_tensor(made), Cut::FromData);
@@ -350,7 +335,7 @@ Ref linspace(Making& call) {
   double start, end;
   Py_ssize_t n;
   if (call.n != 3 || !is_real(dtype) || !Making::real(call.args[0], start) || !Making::real(call.args[1], end)) return {};
-  if (!Making::whole(call.args[2], n) || n < 0 || !fits(start, dtype) || !fits(end, dtype)) return {};
+  if (!Making::whole(call.args[2], n) || n < 0 || !holds(dtype, start) || !holds(dtype, end)) return {};
   return dtype == DType::F32 ? spaced<float, double>(dtype, start, end, n) : spaced<double, long double>(dtype, start, end, n);
 }
 
@@ -360,7 +345,7 @@ Ref logspace(Making& call) {
     if (!Making::real(call.args[--call.n], base)) return {};
   }
   const DType dtype = call.dtype == DType::Count ? registry.default_dtype : call.dtype;
-  if (!fits(base, dtype)) return {};
+  if (!holds(dtype, base)) return {};
   Ref made = linspace(call);
   if (!made) return made;
   static const int pow = opcode("pow");

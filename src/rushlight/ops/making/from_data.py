@@ -134,8 +134,9 @@ def _array_of(data: Any, dtype: dtype | None, copy: bool) -> Array:
 _MOST_DIMS = 64  # NumPy's; a list may also contain itself
 
 
-def _converted(array: Array, wanted: Any) -> Array:
+def _converted(array: Array, dtype: dtype) -> Array:
     """Numbers as elements of a type; torch's error for a number that the type cannot hold."""
+    wanted = numpy_of(dtype)
     if array.dtype == wanted:
         return array
     kind = array.dtype.kind
@@ -150,7 +151,7 @@ def _converted(array: Array, wanted: Any) -> Array:
                 raise RuntimeError(
                     f"value cannot be converted to type {wanted.name} without overflow"
                 )
-    elif kind == "c" and wanted.kind == "f":
+    elif kind == "c" and dtype.is_floating_point:
         raise TypeError("must be real number, not complex")
     return as_type(array, wanted)  # beyond the type's range it is infinite
 
@@ -294,7 +295,7 @@ def _by_element(data: Any, dtype: dtype | None) -> Tensor:
             return _wrap_data(np.array(values, np.uint64).reshape(sizes))
     if kind == "c":
         values = [complex(v) for v in values]
-    return _wrap_data(_converted(np.array(values).reshape(sizes), numpy_of(type_)))
+    return _wrap_data(_converted(np.array(values).reshape(sizes), type_))
 
 
 def warn_of_copy(data: Any, call: str) -> None:
