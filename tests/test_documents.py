@@ -30,8 +30,10 @@ import numpy as np
 import rushlight as torch
 from rushlight.ops.table.kinds import *
 names = {k: v for k, v in globals().items() if not k.startswith("__")}
-ops = torch.ops
-for module in (ops.reduction.sorting, ops.layout.rearrange, ops.elementwise.elementary):
+from rushlight.ops.elementwise import elementary
+from rushlight.ops.layout import rearrange
+from rushlight.ops.reduction import sorting
+for module in (sorting, rearrange, elementary):
     names = {**vars(module), **names}
 before = dict(names, __builtins__=None)
 exec(compile(sys.stdin.read(), "block", "exec"), names)

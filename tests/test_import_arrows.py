@@ -105,6 +105,9 @@ BY_TEXT: dict[str, str] = {
     "_alias": "it answers every import of torch",
     "fx.graph_module": "a pickled module of generated code",
     "nn.modules.module": "the module of a class that a program has written",
+    "_callbacks": "it imports what the core asks for, which `_FOUND` lists",
+    "ops.table.names": "it imports the room of a name, as the index has it",
+    "return_types": "it imports the file that makes a class, as the op table says",
     "ops.table.statement": "the module of a function that a program has written",
     "utils.tensorboard.summary": "tensorboard's messages",
 }

@@ -22,6 +22,7 @@ from public_stub import ROOMS, room_of
 
 import rushlight as torch
 
+len(torch.ops.OPS)  # every file of the table is read
 WIDTH = 88
 
 # The rooms of the table, as headings.

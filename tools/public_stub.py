@@ -33,6 +33,8 @@ from rushlight.ops import OPS, namespace
 from rushlight.ops.table.documentation import bound_signature, own_signature, signatures
 from rushlight.ops.table.signature import Signature
 
+len(OPS)  # every file of the table is read
+
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rushlight"
 WIDTH = 100
 
@@ -643,6 +645,7 @@ def return_types_body() -> list[str]:
         "",
         "def named(name: _str, *fields: _str, out: bool = True) -> type[_Named]: ...",
         "def named_out(made: type[tuple[Any, ...]]) -> type[tuple[Any, ...]]: ...",
+        "def expect(files: dict[_str, _str]) -> None: ...",
         "def pytree_register_structseq(cls: type[tuple[Any, ...]]) -> None: ...",
     ]
 

@@ -1,5 +1,6 @@
 // The Python objects that the core calls: each is declared here, and filled by src/rushlight/_callbacks.py through
-// `_core.register(callbacks={...})`, which refuses any other name; `_core.check_registered()` names those that are missing.
+// `_core.register(callbacks={...})`, which refuses any other name, or by `find` when it is first wanted: ops, whose rooms are read
+// then. `_core.check_registered(those that are found)` names those that are missing.
 #pragma once
 #include "core/python.h"
 
@@ -9,6 +10,7 @@ struct Op;
 
 // clang-format off
 #define RUSHLIGHT_CALLBACKS(X)                                                                                       \
+  X(find)                                                                                                            \
   /* ops, called as such */                                                                                          \
   X(add) X(alias) X(conj_view) X(neg_view) X(to_copy) X(strided_view) X(strided_gather) X(strided_scatter)                      \
   X(permute) X(view) X(reshape_alias) X(unsafe_view) X(contiguous_copy) X(slice) X(select) X(view_as_real) X(expand) X(unsqueeze) X(cat) X(sum) X(sub) X(logical_xor) \
@@ -35,15 +37,15 @@ class Callback {
   constexpr explicit Callback(const char* name) : name_(name) {}
   const char* name() const { return name_; }
   bool is_registered() const { return p_ != nullptr; }
-  // Borrowed, and good for ever: what is registered stays. nullptr with an exception where nothing is.
-  PyObject* get() const { return p_ ? p_ : missing(); }
+  // Borrowed, and good for ever: what is registered stays. nullptr with an exception where nothing is, or where it is not found.
+  PyObject* get() const { return p_ ? p_ : found(); }
   Op* op() const;  // the same of one that must be an Op
   int set(PyObject* p);  // -1 with an exception where something else is registered
 
  private:
-  PyObject* missing() const;
+  PyObject* found() const;
   const char* name_;
-  PyObject* p_ = nullptr;
+  mutable PyObject* p_ = nullptr;
 };
 
 struct Callbacks {
@@ -55,6 +57,6 @@ extern constinit Callbacks callbacks;
 
 int warn_program(const char* text, bool once = false);    // a UserWarning at the program's line; -1 where it is an error
 int register_callbacks(PyObject* dict);                     // -1 with an exception
-PyObject* check_registered(PyObject* module, PyObject*);    // None, or raises and names what is missing
+PyObject* check_registered(PyObject* module, PyObject* late);  // None, or raises and names what is neither here nor among these
 
 }  // namespace rushlight

@@ -268,7 +268,8 @@ PyObject* refuse_cast_function(PyObject*, PyObject* args) {
 
 PyMethodDef kMethods[] = {
     {"register", method_of<register_objects>(), METH_VARARGS | METH_KEYWORDS, "What the core calls back into."},
-    {"check_registered", method_of<check_registered>(), METH_NOARGS, "Raises where a callback is not registered, and names it."},
+    {"check_registered", method_of<check_registered>(), METH_O,
+     "Raises where a callback is neither registered nor among these, and names it."},
     {"set_operator", method_of<set_operator>(), METH_VARARGS, "What an operator of Tensor calls."},
     {"find_members", method_of<find_members>(), METH_VARARGS, "Lets a class of modules find its members in C."},
     {"set_default_dtype", method_of<set_default_dtype>(), METH_O, "The type of Python floats."},

@@ -122,6 +122,7 @@ PyObject* operators[kOperators] = {};
 
 PyObject* apply(PyObject* f, PyObject* a, PyObject* b) {
   if (Py_TYPE(f) == OpType) return call_op(reinterpret_cast<Op*>(f), a, b);
+  const Ref held = Ref::borrow(f);  // which may read the op's room, and put the op in its own place
   PyObject* args[] = {a, b};
   return PyObject_Vectorcall(f, args, b ? 2 : 1, nullptr);
 }

@@ -20,23 +20,18 @@ __path__.append(_os.path.join(__path__[0], "rooms"))  # a wheel has the rooms be
 try:
     from . import _core as _core
     from . import _root as _base
-    from . import func as func
     from ._base.late import connect as _connect
     from ._base.missing import ByRow as _ByRow
     from ._base.missing import missing_name as _missing_name
+    from ._base.missing import show_whole as _show_whole
     from ._base.version import __version__ as __version__
 
     _names = _base._public()
     globals().update(_names)
     _nn = _base._nn
-    # Private in torch, too.
-    _conj, _neg_view, _dirichlet_grad = _base._conj, _base._neg_view, _base._dirichlet_grad
-    _sample_dirichlet, _standard_gamma = _base._sample_dirichlet, _base._standard_gamma
-    _standard_gamma_grad = _base._standard_gamma_grad
+    _functions = _base.ops.namespace("torch")
 
     from . import _callbacks as _callbacks
-    from . import linalg, nn, special, utils
-    from ._alias import install_as_torch
 
     _sys.meta_path.append(_ByRow())
     _connect(package=lambda: _sys.modules[__name__])
@@ -48,7 +43,22 @@ finally:
         _gc.unfreeze()  # to the oldest generation
 
 if _TYPE_CHECKING:
-    from . import backends, cuda, fft, memory, optim, overrides, profiler, serialization
+    from . import (
+        backends,
+        cuda,
+        fft,
+        func,
+        linalg,
+        memory,
+        nn,
+        optim,
+        overrides,
+        profiler,
+        serialization,
+        special,
+        utils,
+    )
+    from ._alias import install_as_torch
     from .serialization import load, save
 
 __all__ = [
@@ -63,7 +73,7 @@ __all__ = [
     "save",
 ]
 __all__ += ["fft", "memory", "overrides", "profiler", "serialization", "special", "utils", "vmap"]
-__all__ += _names
+__all__ += [*_names, *(name for name in _functions.known() if not name.startswith("_"))]
 
 if _os.environ.get("RUSHLIGHT_TRACE"):
     from . import _trace_calls
@@ -72,8 +82,9 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
 # Imported when they are asked for: modules, and under the name of their module what is in them.
 # A name that few programs use has a row in _torch/names.txt, or a file there.
-_MODULES = """amp backends cuda devices distributed distributions explain fft fx masked memory
-multiprocessing optim overrides profiler serialization signal sparse testing""".split()
+_MODULES = """amp backends cuda devices distributed distributions explain fft func fx linalg masked
+memory multiprocessing nn optim overrides profiler serialization signal sparse special testing
+utils""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.
 _EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
 expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt
@@ -84,6 +95,9 @@ _LATE_NAMES = {
         [f"_foreach_{name}{end}" for name in _EACH.split() for end in ("", "_")]
         + [f"_foreach_{name}" for name in _EACH_ONCE.split()]
     ),
+    "_alias": "install_as_torch",
+    "autograd.anomaly_mode": """is_anomaly_check_nan_enabled is_anomaly_enabled
+        set_anomaly_enabled""",
     "func": "vmap",
     "amp": "GradScaler",
     "amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting
@@ -102,4 +116,5 @@ _LATE = {
     **{name: name for name in _MODULES},
     **{name: module for module, names in _LATE_NAMES.items() for name in names.split()},
 }
-__getattr__ = _missing_name(__name__, _LATE)
+__getattr__ = _missing_name(__name__, _LATE, functions=_functions)
+_show_whole(__name__)

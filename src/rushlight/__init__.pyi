@@ -253,6 +253,9 @@ from .amp.autocast_mode import set_autocast_cpu_enabled as set_autocast_cpu_enab
 from .amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from .amp.autocast_mode import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .func import vmap as vmap
 from .serialization import load as load
 from .serialization import save as save

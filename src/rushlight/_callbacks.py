@@ -6,90 +6,78 @@ Nothing here runs before the package is imported whole. `check_registered` names
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from operator import attrgetter
+from typing import Any
 
 from . import _core
-from ._base import dlpack as _dlpack
 from ._base.device import contiguous_format, device, layout, memory_format, resolve
-from ._base.errors import AcceleratorError, OutOfMemoryError, warn
+from ._base.errors import AcceleratorError, OutOfMemoryError
 from ._base.late import connect, imported
-from ._devices import meta
-from ._devices.cpu import beyond_memory
 from ._devices.generator import Generator
-from ._levels import running
-from ._levels.dispatch import wrapped
-from ._tensor import _missing_attribute, _tensor_new
-from .autograd import _engine as engine
-from .autograd import _saved as saved
-from .autograd import anomaly_mode, graph
-from .func._printing import text as _text
-from .ops.elementwise import arithmetic, comparison, complex_numbers
-from .ops.indexing import subscript as indexing
-from .ops.layout import joining, shape, slices, strided, transposes
-from .ops.making import casts, copies, creation, from_data
-from .ops.reduction import reductions
-from .ops.table import arguments as _arguments
-from .ops.table import arrays as _arrays
-from .ops.table import formulas as _trace
-from .ops.table import kinds as _kinds
-from .ops.table import outputs as _outputs
-from .utils import _selective
+
+# By their modules, which are imported when the core first wants one: the callback, and after "="
+# the name that it has in the module.
+_FOUND = {
+    "_alias.spelling": "handed_on",
+    "_base.dlpack": "take_pytorchs",
+    "_base.errors": "warn",
+    "_base.observers": "trace_starts=_starts trace_ran=_ran trace_ends=_ends",
+    "_devices": "on_stand_ins=meta.run",
+    "_devices.complex": "copy_there=copy_across put_off_there=put_off",
+    "_devices.cpu": "beyond_memory",
+    "_devices.programs": "interpreter specialised",
+    "_devices.there": "load_kernels_there=load",
+    "_levels.dispatch": "wrapped",
+    "_levels.running": "thread_state set_thread_state",
+    "_tensor": "tensor_new=_tensor_new missing_attribute=_missing_attribute",
+    "autograd._engine": """no_grad_root=_no_grad_root no_grad_input=_no_grad_input
+        copy_gradient=_copy_gradient""",
+    "autograd._saved": "before_write=_before_write raw_saved=SavedTensor._of",
+    "autograd.anomaly_mode": "op_ran=_op_ran node_made=note_place node_ran=_node_ran node_failed",
+    "autograd.graph": "call_node=_call_node move_retained=_move_retained",
+    "func._printing": "repr=text",
+    "ops.elementwise.arithmetic": "add sub",
+    "ops.elementwise.comparison": "logical_xor",
+    "ops.elementwise.complex_numbers": "conj_view=_conj neg_view view_as_real",
+    "ops.indexing.subscript": """getitem=get_item setitem=set_item spread_to=_spread_to
+        iter=_iterate""",
+    "ops.layout.joining": "cat",
+    "ops.layout.shape": "view reshape_alias=_reshape_alias unsafe_view expand unsqueeze sum_to",
+    "ops.layout.slices": "slice=slice_op select",
+    "ops.layout.strided": """strided_view strided_gather=_strided_gather
+        strided_scatter=_strided_scatter mixed_strided_view=_mixed_view
+        mixed_strided_gather=_mixed_gather mixed_strided_scatter=_mixed_scatter""",
+    "ops.layout.transposes": "permute",
+    "ops.making.casts": "to_copy fit_dtype",
+    "ops.making.copies": "alias contiguous_copy clone",
+    "ops.making.creation": "zeros_like",
+    "ops.making.from_data": "as_tensor",
+    "ops.reduction.reductions": "sum",
+    "ops.table.arguments": "explain takes",
+    "ops.table.arrays": "fitted_number warn_once",
+    "ops.table.formulas": "trace_call=_call",
+    "ops.table.kinds": "compile=_compile",
+    "ops.table.outputs": "write_out",
+    "utils._selective": "op_starts=_op_starts op_ends=_op_ends",
+}
+_PLACES = {
+    callback: (module, name or callback)
+    for module, words in _FOUND.items()
+    for callback, _, name in (word.partition("=") for word in words.split())
+}
+
+
+def _find(callback: str) -> Any:
+    module, name = _PLACES[callback]
+    return attrgetter(name)(import_module(f"rushlight.{module}"))
+
 
 _core.register(
     callbacks={
-        # ops, called as such
-        "add": arithmetic.add,
-        "alias": copies.alias,
-        "conj_view": complex_numbers._conj,
-        "neg_view": complex_numbers.neg_view,
-        "to_copy": casts.to_copy,
-        "strided_view": strided.strided_view,
-        "strided_gather": strided._strided_gather,
-        "strided_scatter": strided._strided_scatter,
-        "permute": transposes.permute,
-        "view": shape.view,
-        "reshape_alias": shape._reshape_alias,
-        "unsafe_view": shape.unsafe_view,
-        "contiguous_copy": copies.contiguous_copy,
-        "slice": slices.slice_op,
-        "select": slices.select,
-        "view_as_real": complex_numbers.view_as_real,
-        "expand": shape.expand,
-        "unsqueeze": shape.unsqueeze,
-        "cat": joining.cat,
-        "sum": reductions.sum,
-        "sub": arithmetic.sub,
-        "logical_xor": comparison.logical_xor,
-        # functions of ops/
-        "mixed_strided_view": strided._mixed_view,
-        "mixed_strided_gather": strided._mixed_gather,
-        "mixed_strided_scatter": strided._mixed_scatter,
-        "clone": copies.clone,
-        "zeros_like": creation.zeros_like,
-        "sum_to": shape.sum_to,
-        "fit_dtype": casts.fit_dtype,
-        "fitted_number": _arrays.fitted_number,
-        "warn": warn,
-        "warn_once": _arrays.warn_once,
-        "write_out": _outputs.write_out,
-        "as_tensor": from_data.as_tensor,
-        "take_pytorchs": _dlpack.take_pytorchs,
-        "beyond_memory": beyond_memory,
-        "on_stand_ins": meta.run,
-        "load_kernels_there": imported("rushlight._devices.there", "load"),
-        "copy_there": imported("rushlight._devices.complex", "copy_across"),
-        "put_off_there": imported("rushlight._devices.complex", "put_off"),
-        "interpreter": imported("rushlight._devices.programs", "interpreter"),
-        "specialised": imported("rushlight._devices.programs", "specialised"),
+        "find": _find,
         "OutOfMemoryError": OutOfMemoryError,
         "AcceleratorError": AcceleratorError,
-        "getitem": indexing.get_item,
-        "setitem": indexing.set_item,
-        "spread_to": indexing._spread_to,
-        "iter": indexing._iterate,
-        "trace_call": _trace._call,
-        "compile": _kinds._compile,
-        "explain": _arguments.explain,
-        "takes": _arguments.takes,
         # types of arguments
         "Generator": Generator,
         "contiguous_format": contiguous_format,
@@ -97,37 +85,10 @@ _core.register(
         "layout": layout,
         "memory_format": memory_format,
         "resolve_device": resolve,
-        # members of Tensor and Node
-        "repr": _text,
-        "handed_on": imported("rushlight._alias.spelling", "handed_on"),
         "handed_as_is": {},
-        "tensor_new": _tensor_new,
-        "call_node": graph._call_node,
-        "raw_saved": saved.SavedTensor._of,
-        "move_retained": graph._move_retained,
-        "before_write": saved._before_write,
-        "missing_attribute": _missing_attribute,
-        # the engine
-        "no_grad_root": engine._no_grad_root,
-        "no_grad_input": engine._no_grad_input,
-        "copy_gradient": engine._copy_gradient,
-        "thread_state": running.thread_state,
-        "set_thread_state": running.set_thread_state,
-        # function transforms and forward mode
-        "wrapped": wrapped,
-        # anomaly mode, the profiler, selective checkpoints and the trace
-        "op_starts": _selective._op_starts,
-        "op_ran": anomaly_mode._op_ran,
-        "op_ends": _selective._op_ends,
-        "node_made": anomaly_mode.note_place,
-        "node_ran": anomaly_mode._node_ran,
-        "node_failed": anomaly_mode.node_failed,
-        "trace_starts": imported("rushlight._base.observers", "_starts"),
-        "trace_ran": imported("rushlight._base.observers", "_ran"),
-        "trace_ends": imported("rushlight._base.observers", "_ends"),
     }
 )
-_core.check_registered()
+_core.check_registered(list(_PLACES))
 connect(
     accelerator_between=imported("rushlight.ops.making.there.filling", "between"),
     accelerator_draw=imported("rushlight.ops.random.there.random", "fill"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _core as _core
 from ._base import FOLDER as _FOLDER
@@ -36,16 +36,8 @@ from ._base.threads import get_num_interop_threads as get_num_interop_threads  #
 from ._base.threads import get_num_threads as get_num_threads  # noqa: E402
 from ._base.threads import set_num_interop_threads as set_num_interop_threads  # noqa: E402
 from ._base.threads import set_num_threads as set_num_threads  # noqa: E402
-from ._tensor import rare as _tensor_rare  # noqa: F401, E402
 from .ops.table import arrays as _arrays  # noqa: E402
 from .ops.table.arrays import warn_once as _warn_once  # noqa: E402
-
-ops.put_gates()
-
-if TYPE_CHECKING:
-    # The op table's functions, the dtypes and the modes; tools/public_stub.py types them for users.
-    def __getattr__(name: str) -> Any: ...
-
 
 Tensor = _core.Tensor
 Size = _size.Size
@@ -60,7 +52,13 @@ class _Namespace:
     """A namespace of the op table as attributes."""
 
     def __init__(self, name: str) -> None:
-        self.__dict__ = ops.namespace(name)
+        self._functions = ops.namespace(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._functions:
+            raise AttributeError(f"no function is called {name!r}")
+        found = vars(self)[name] = self._functions[name]
+        return found
 
 
 _nn = _Namespace("nn")
@@ -234,7 +232,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def _exports() -> dict[str, Any]:
-    names: dict[str, Any] = dict(ops.namespace("torch"))
+    names: dict[str, Any] = {}
     names.update({n: getattr(_dtypes, n) for n in _dtypes.__all__ if n != "set_default_dtype"})
     names.update({n: getattr(_device, n) for n in _device.__all__ if n not in ("resolve",)})
     names.update({n: getattr(random, n) for n in random.__all__ if n != "fork_rng"})
@@ -248,13 +246,18 @@ def _exports() -> dict[str, Any]:
     for n in (*modes, "is_grad_enabled", "is_inference_mode_enabled"):
         names[n] = getattr(autograd.grad_mode, n)
     names["set_printoptions"] = _printing.set_printoptions
-    anomaly = autograd.anomaly_mode
-    for n in ("is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"):
-        names[n] = getattr(anomaly, n)
     return names
 
 
 globals().update(_exports())
+
+
+def __getattr__(name: str) -> Any:
+    """A function of the op table, whose room is read now."""
+    if name not in ops.namespace("torch"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = ops.namespace("torch")[name]
+    return found
 
 
 def _public() -> dict[str, Any]:

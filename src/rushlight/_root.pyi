@@ -154,12 +154,6 @@ def get_num_interop_threads() -> _int:
 def get_num_threads() -> _int:
     """How many threads long kernels may use."""
 
-def is_anomaly_check_nan_enabled() -> _bool:
-    """Whether anomaly mode looks for NaN in gradients."""
-
-def is_anomaly_enabled() -> _bool:
-    """Whether anomaly mode is on."""
-
 def is_deterministic_algorithms_warn_only_enabled() -> _bool:
     """Whether `use_deterministic_algorithms` was told to warn only."""
 
@@ -177,9 +171,6 @@ def is_tensor(obj: Any) -> _bool:
 
 def is_warn_always_enabled() -> _bool:
     """The setting of `set_warn_always`."""
-
-def set_anomaly_enabled(mode: _bool, check_nan: _bool = True) -> None:
-    """Turn anomaly mode on or off."""
 
 def set_default_dtype(d: _dtype) -> None:
     """Set the dtype that Python floats become."""

@@ -21,6 +21,7 @@ from ._base.size import Size
 from ._core import Tensor
 from .nn import functional, init
 from .ops.table.documentation import public_signature
+from .ops.table.names import namespace
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -253,7 +254,7 @@ def _namespaces() -> dict[str, tuple[object, dict[str, object]]]:
     found: dict[str, tuple[Any, dict[str, Any]]] = {}
     root = late.package()
     for name, owner, table in (
-        ("torch", root, vars(rl)),
+        ("torch", root, {**vars(rl), **namespace("torch")}),
         ("torch.nn.functional", functional, vars(functional)),
         ("torch.nn.init", init, vars(init)),
         ("torch.linalg", linalg, vars(linalg)),

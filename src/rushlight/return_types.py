@@ -7,11 +7,13 @@ its first use.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ._base import pytree as _pytree
 from ._base.missing import missing_name as _missing_name
+from ._base.pickled import OURS, public_place, root
 
 __all__: list[str] = ["pytree_register_structseq"]
 _missing = _missing_name(__name__)
@@ -56,7 +58,7 @@ def named(name: str, *fields: str, out: bool = True) -> type[_Named]:
         return made
     body: dict[str, Any] = {
         "__slots__": (),
-        "__module__": __name__,
+        "__module__": __name__ if root() == OURS else public_place(__name__, name),
         "_fields": fields,
         "__match_args__": fields,
         "n_fields": len(fields),
@@ -68,7 +70,8 @@ def named(name: str, *fields: str, out: bool = True) -> type[_Named]:
     made = type(name, (_Named,), body)
     globals()[name] = made
     if not (name[0] == "_" or name.endswith("_out")):
-        __all__.extend([name, f"{name}_out"] if out else [name])
+        own = [name, f"{name}_out"] if out else [name]
+        __all__.extend(n for n in own if n not in __all__)
     return made
 
 
@@ -79,9 +82,22 @@ def named_out(made: type[tuple[Any, ...]]) -> type[tuple[Any, ...]]:
     return named(f"{made.__name__}_out", *made._fields)
 
 
+def expect(files: dict[str, str]) -> None:
+    """Classes by name, and the file that makes each: it is imported when the class is asked for."""
+    _files.update(files)
+    __all__.extend(files)
+
+
+_files: dict[str, str] = {}
+
+
 def __getattr__(name: str) -> Any:
     if name == "all_return_types":
         return [globals().get(n) or __getattr__(n) for n in sorted(__all__[2:])]
+    if name in _files:
+        import_module(_files[name])
+        if name in globals():
+            return globals()[name]
     if name in __all__:
         return named_out(globals()[name.removesuffix("_out")])
     return _missing(name)

@@ -1,8 +1,9 @@
 """torch.special: the op table's functions of that namespace."""
 
 from ._base.missing import missing_name as _missing_name
+from ._base.missing import show_whole as _show_whole
 from .ops import namespace as _namespace
 
-globals().update(_namespace("special"))
-__all__ = list(_namespace("special"))
-__getattr__ = _missing_name(__name__)
+__all__ = _namespace("special").known()
+__getattr__ = _missing_name(__name__, functions=_namespace("special"))
+_show_whole(__name__)

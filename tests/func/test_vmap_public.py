@@ -16,7 +16,7 @@ import pytest
 
 import rushlight as torch
 from rushlight.ops import OPS
-from rushlight.ops.table.statement import namespace
+from rushlight.ops.table.names import namespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "table"))
 from cases import samples_of

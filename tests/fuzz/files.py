@@ -667,6 +667,7 @@ def run(seed, count, seconds, keep=None):
         data, _ = pickled([torch.ones(2), Canary(), Slotted(), Listening()])
         outcome(path, archive(random.Random(0), data, [bytes(8)]), len(data), False)
         repr(torch.ones(2))
+        len(torch.ops.OPS)  # every file of the table is read
         random.Random("a text")
         before = state_of_the_process()
         for index in range(count):

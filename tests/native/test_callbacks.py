@@ -6,10 +6,14 @@ import sys
 import pytest
 
 import rushlight._core as core
+from rushlight._callbacks import _PLACES, _find
 
 
-def test_all_are_registered() -> None:
-    core.check_registered()
+def test_all_are_registered_or_found() -> None:
+    core.check_registered(list(_PLACES))
+    with pytest.raises(RuntimeError, match=r"not registered: .*sum_to"):
+        core.check_registered([])
+    assert all(_find(name) is not None for name in _PLACES)
 
 
 def test_unknown_names_are_refused() -> None:
@@ -18,8 +22,8 @@ def test_unknown_names_are_refused() -> None:
 
 
 def test_what_is_registered_stays() -> None:
-    with pytest.raises(RuntimeError, match="callback 'sum_to' is registered already"):
-        core.register(callbacks={"sum_to": print})
+    with pytest.raises(RuntimeError, match="callback 'Generator' is registered already"):
+        core.register(callbacks={"Generator": print})
 
 
 def test_missing_ones_are_named() -> None:
@@ -31,10 +35,11 @@ core = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(core)
 core.register(callbacks={"sum_to": print})
 try:
-    core.check_registered()
+    core.check_registered(["sub"])
 except RuntimeError as e:
     print(e)
 """
     call = [sys.executable, "-c", code, core.__file__]
     told = subprocess.run(call, capture_output=True, text=True, check=True).stdout
-    assert "not registered: add, alias" in told and "sum_to" not in told
+    assert "not registered: find, add, alias" in told
+    assert not {"sum_to", "sub"} & set(told.replace(",", " ").split())

@@ -8,7 +8,8 @@ import pytest
 from cases import DIFFERENTIABLE, OPS, Call, calls, tensor_of
 
 import rushlight as torch
-from rushlight.ops.table.statement import namespace, node_name
+from rushlight.ops.table.names import namespace
+from rushlight.ops.table.statement import node_name
 
 # What the engine and the rules call; not for programs.
 INTERNAL = frozenset(["alias", "strided_view", "sum_to"])

@@ -83,7 +83,8 @@ Ref contiguous_in(const TensorInfo& a, Any format) {
   if (!rank) return called(callbacks.contiguous_copy, a);
   PyObject* slots[] = {as_object(a.tensor), format};
   const Ref names = tuple_of(Ref::borrow(keyword));
-  return owned(PyObject_Vectorcall(callbacks.clone.get(), slots, 1, names.get()));
+  PyObject* clone = callbacks.clone.get();
+  return owned(clone ? PyObject_Vectorcall(clone, slots, 1, names.get()) : nullptr);
 }
 
 // ---- another shape

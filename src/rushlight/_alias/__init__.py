@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, cast
 
 from rushlight._base.late import late
 from rushlight._base.missing import missing_name as _missing_name
-from rushlight._base.missing import not_yet, torch_has
+from rushlight._base.missing import names_in, not_yet, torch_has
 from rushlight._base.pickled import name_module, name_torch
 from rushlight._base.version import TORCH_VERSION
 
@@ -121,11 +121,12 @@ class _Root:
         from rushlight._torch.torch_version import TorchVersion
 
         ours, module = late.package(), ModuleType("torch")
-        own = {n: v for n, v in vars(ours).items() if n not in _OWN}
-        names = vars(module)
+        own = {n: v for n, v in names_in(ours).items() if n not in _OWN}
+        names = names_in(module)
         names.update(own, __version__=TorchVersion(TORCH_VERSION), __path__=ours.__path__)
-        missing = _missing_name("rushlight", ours._LATE, keep=names)
+        missing = _missing_name("rushlight", ours._LATE, names, ours._functions)
         names.update(__file__=ours.__file__, __getattr__=missing, torch=module)
+        module.__class__ = type(ours)
         return module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -102,6 +102,9 @@ names_in: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].
 
 
 class _Whole(ModuleType):
+    def __dir__(self) -> list[str]:
+        return names_in(self)["__dir__"]()  # the base's looks into `__dict__`
+
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         names = names_in(self)
@@ -116,21 +119,32 @@ def show_whole(module: str) -> None:
     sys.modules[module].__class__ = _Whole
 
 
+def _public(names: dict[str, Any]) -> set[str]:
+    """What a module shows to `dir()`: the names of `__all__`, and those of every module."""
+    shown = names.get("__all__") or [n for n in names if not n.startswith("_")]
+    return {*shown, *(n for n in names if n.startswith("__"))}
+
+
 def missing_name(
     module: str,
     late: Mapping[str, str] = {},
     keep: dict[str, Any] | None = None,
+    functions: Any = None,
 ) -> Callable[[str], Any]:
     """A module-level `__getattr__` for the module of that name.
 
     late: names that are imported when they are first asked for, since most programs never use them.
     Each name has a place: the submodule of that name, or a submodule or full module that has the
-    name. keep: the dict that gets a name then; the module's names, if not told.
+    name. keep: the dict that gets a name then; the module's names, if not told. functions: a
+    namespace of the op table that is the module's, too.
     """
     namespace = torch_spelling(module)
-    if late and keep is None:  # what is not imported yet is shown too, to completion for one
-        names = vars(sys.modules[module])
-        names.setdefault("__dir__", lambda: sorted({*names, *late, *rare()}))
+    if keep is None:  # what is not imported yet is shown too, to completion for one
+        names = names_in(sys.modules[module])
+        names.setdefault("__dir__", lambda: sorted(_public(names).union(late, known(), rare())))
+
+    def known() -> list[str]:
+        return [] if functions is None else functions.known()
 
     def rare() -> set[str]:
         return _to_the_right.listed(namespace.removeprefix("torch."))
@@ -145,6 +159,9 @@ def missing_name(
             value = found if name == where else getattr(found, name)
             kept()[name] = value
             return value
+        if functions is not None and name in functions:
+            found = kept()[name] = functions[name]
+            return found
         caller = sys._getframe(1)
         if name[:2] != "__" or name in _PRIVATE:
             own = namespace.removeprefix("torch.")

@@ -22,8 +22,9 @@ from .._devices import of
 from .._levels.opaque_array import ITEM, MEMORY
 from .._levels.running import answered
 from ..ops.table.arrays import Array, as_type, is_stored
+from ..ops.table.names import publish
 from ..ops.table.signature import dtype, memory_format, overloaded
-from ..ops.table.statement import namespace, quietly
+from ..ops.table.statement import quietly
 from ..storage import LegacyType, TypedStorage, UntypedStorage, legacy_types, never, warn_of_typed
 from .rebuilding import _rebuild_from_type_v2 as _rebuild_from_type_v2
 from .rebuilding import tensor_parts, with_bits
@@ -690,7 +691,7 @@ _METHODS: dict[str, Any] = {
 }
 
 for _name, _value in (_METHODS | SPARSE_METHODS).items():
-    setattr(Tensor, _name, _value)
+    publish("Tensor", _name, _value, plain=True)
 
 Tensor.__doc__ = """An array of one dtype that can record how it was computed.
 
@@ -792,9 +793,5 @@ def result_type(*operands: object, **named: object) -> Any:
     return _core.result_type((*operands, *named.values()))
 
 
-namespace("torch").update(
-    is_floating_point=is_floating_point,
-    is_complex=is_complex,
-    numel=numel,
-    result_type=result_type,
-)
+for _function in (is_floating_point, is_complex, numel, result_type):
+    publish("torch", _function.__name__, _function, plain=True)

@@ -10,8 +10,8 @@ from .._base.errors import warn
 from .._base.late import late
 from .._core import Tensor
 from ..ops.making.creation import empty_strided
+from ..ops.table.names import publish
 from ..ops.table.signature import Keywords, Sizes, dtype
-from ..ops.table.statement import namespace
 from ..storage import never
 
 __all__ = ["not_on_cpu"]
@@ -242,10 +242,10 @@ for _name, _member in _RARE.items():
         _member.__doc__ += f"\n\n{_ONE}{_EXAMPLES[_name]}"
     if callable(_member):
         _member.__name__ = _member.__qualname__ = _name
-    setattr(Tensor, _name, _member)
-Tensor._grad_fn = property(lambda self: self.grad_fn)
+    publish("Tensor", _name, _member, plain=True)
+publish("Tensor", "_grad_fn", property(lambda self: self.grad_fn))
 for _name in ("div", "rdiv", "idiv"):  # Python 2's names of the operator
-    setattr(Tensor, f"__{_name}__", getattr(Tensor, f"__{_name.replace('div', 'truediv')}__"))
+    publish("Tensor", f"__{_name}__", getattr(Tensor, f"__{_name.replace('div', 'truediv')}__"))
 
 
 # ---- methods that torch has as functions, too
@@ -349,12 +349,8 @@ def dequantize(tensor: Any) -> Any:
     raise not_on_cpu("dequantize.tensors")
 
 
-namespace("torch").update(
-    {
-        f.__name__: f
-        for f in (
-            *(detach, detach_, addmv_, as_strided_, resize_as_, is_same_size, is_signed),
-            *(is_distributed, get_device, dequantize),
-        )
-    }
-)
+for _function in (
+    *(detach, detach_, addmv_, as_strided_, resize_as_, is_same_size, is_signed),
+    *(is_distributed, get_device, dequantize),
+):
+    publish("torch", _function.__name__, _function, plain=True)

@@ -77,8 +77,6 @@ _CONVERT = {
     "resize_as_sparse_": "The size of another sparse tensor, in place."
     f"\n\n{_SPARSE}\n>>> x.resize_as_sparse_(torch.sparse_coo_tensor((4, 5))).shape\n"
     "torch.Size([4, 5])",
-    "is_same_size": "Whether two tensors have the same shape."
-    "\n\n>>> torch.ones(2).is_same_size(torch.ones(3))\nFalse",
 }
 _PRODUCTS = {
     "smm": "The product of a sparse and a dense matrix, as a sparse one."

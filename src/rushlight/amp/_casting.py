@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from .. import _core, fft, linalg
+from .. import _core
 from .. import _root as rl
 from .._base import dtypes
 from .._core import Tensor
-from ..nn import functional
+from ..ops.table.names import namespace
 from ..ops.table.statement import OPS, casts_of, row_of
 
 __all__ = ["Caster", "lower", "state"]
@@ -44,8 +44,9 @@ state = _State()
 
 def _told() -> Iterator[tuple[object, Mapping[str, str]]]:
     """Each function and method that autocast changes, with what the table says."""
-    for place in (rl, linalg, fft, functional, Tensor):
-        for name, f in vars(place).items():
+    spaces = [namespace(name) for name in ("torch", "linalg", "fft", "nn")]
+    for place in (*map(dict, spaces), vars(Tensor)):
+        for name, f in place.items():
             in_place = name[:3] == "__i" or (name[-1] == "_" and name[:2] != "__")
             row = None if in_place else row_of(f)
             if row is None and isinstance(f, _core.Public) and not in_place:
@@ -54,8 +55,8 @@ def _told() -> Iterator[tuple[object, Mapping[str, str]]]:
                 yield f, row.autocast
         for words, names in _MORE.items():
             for name in names.split():
-                if name in vars(place):
-                    yield vars(place)[name], casts_of(words, name)
+                if name in place:
+                    yield place[name], casts_of(words, name)
 
 
 class Caster:

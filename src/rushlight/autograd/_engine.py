@@ -17,6 +17,7 @@ from ..ops import overridable
 from ..ops.making.copies import clone
 from ..ops.making.creation import empty_like, zeros_like
 from ..ops.making.from_data import as_tensor
+from ..ops.table.names import publish
 from ..ops.table.signature import Tensor
 
 __all__ = ["backward", "grad"]
@@ -388,4 +389,4 @@ def _batched(
         return tuple(None if f is None else rows(f, level) for f in found)
 
 
-Tensor.backward = tensor_backward  # type: ignore[assignment, method-assign]
+publish("Tensor", "backward", tensor_backward, plain=True)

@@ -24,6 +24,7 @@ from .._base.size import Size
 from .._core import Tensor
 from .._levels.running import transforms
 from ..ops import quietly
+from ..ops.table.names import publish
 from ._saved import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -427,13 +428,13 @@ def _call_node(node: Any, grads: tuple[Any, ...]) -> tuple[Tensor | None, ...]:
     return result[0] if len(result) == 1 else result
 
 
-_core.Node.register_hook = _register_hook
-_core.Node.register_prehook = _register_prehook
-_core.Node._input_metadata = property(_input_metadata)
-_core.Node.requires_grad = True  # of every recorded call
-for _method in (register_post_accumulate_grad_hook, retain_grad):
-    setattr(Tensor, _method.__name__, _method)
+publish("Node", "register_hook", _register_hook)
+publish("Node", "register_prehook", _register_prehook)
+publish("Node", "_input_metadata", property(_input_metadata))
+publish("Node", "requires_grad", True)  # of every recorded call
 _MEMBERS = {
+    "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,
+    "retain_grad": retain_grad,
     "register_hook": register_tensor_hook,
     "_backward_hooks": property(_get_tensor_hooks, _set_tensor_hooks, _keep("_backwards_hooks")),
     "_post_accumulate_grad_hooks": property(
@@ -441,7 +442,7 @@ _MEMBERS = {
     ),
 }
 for _name_of, _member in _MEMBERS.items():
-    setattr(Tensor, _name_of, _member)
+    publish("Tensor", _name_of, _member, plain=True)
 
 
 class _MultiHandle:

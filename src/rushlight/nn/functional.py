@@ -3,13 +3,14 @@
 Nothing is computed here: `F.linear` is the op itself, and costs no more.
 """
 
-from .. import _root as _rl
 from .._base.missing import missing_name as _missing_name
-from ..ops.layers.multi_head import _canonical_mask, _none_or_dtype  # noqa: F401
+from .._base.missing import show_whole as _show_whole
+from ..ops import namespace as _namespace
 
-globals().update({name: op for name, op in vars(_rl._nn).items() if not name.startswith("_")})
-__all__ = [name for name in vars(_rl._nn) if not name.startswith("_")]
-
-_threshold = _rl._nn.threshold  # its name in traced programs
-
-__getattr__ = _missing_name(__name__)
+__all__ = [name for name in _namespace("nn").known() if not name.startswith("_")]
+_PRIVATE = {
+    **dict.fromkeys(("_canonical_mask", "_none_or_dtype"), "rushlight.ops.layers.multi_head"),
+    "_threshold": "rushlight.ops.layers.activation",
+}
+__getattr__ = _missing_name(__name__, _PRIVATE, functions=_namespace("nn"))
+_show_whole(__name__)

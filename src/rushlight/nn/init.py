@@ -14,8 +14,8 @@ from rushlight import _root as _rl
 from rushlight._root import Generator, Tensor
 
 from .._base.errors import warn
+from .._base.late import imported
 from .._base.missing import missing_name as _missing_name
-from ..ops.matrix.decompositions import linalg_qr as _qr
 
 __all__ = [
     "calculate_gain",
@@ -34,6 +34,8 @@ __all__ = [
     "xavier_uniform_",
     "zeros_",
 ]
+
+_qr = imported("rushlight.ops.matrix.decompositions", "linalg_qr")
 
 _NO_OP = "Initializing zero-element tensors is a no-op"
 

@@ -1,22 +1,12 @@
 """The op table: every tensor function, one statement each. See README.md in this folder."""
 
-# Each room imports from those before it only; importing a room enters its ops.
+# Each room imports from those before it only; table/names.py says when a room is read.
 from .._base.late import late
-from . import (  # noqa: F401
-    elementwise,
-    indexing,
-    layers,
-    layout,
-    making,
-    matrix,
-    random,
-    reduction,
-    spectral,
-)
 from .table.aten import OpNamespace as _OpNamespace
 from .table.aten import aten
 from .table.documentation import install as install_documentation
-from .table.statement import OPS, namespace, overridable, publish, put_gates, quietly
+from .table.names import namespace
+from .table.statement import OPS, overridable, quietly
 
 __all__ = [
     "OPS",
@@ -25,11 +15,8 @@ __all__ = [
     "load_library",
     "namespace",
     "overridable",
-    "put_gates",
     "quietly",
 ]
-
-publish()
 
 
 def __getattr__(name: str) -> _OpNamespace:

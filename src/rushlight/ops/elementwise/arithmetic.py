@@ -9,10 +9,10 @@ from ..._core import Op
 from ..table.arrays import Array
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, pointwise, variant
+from ..table.names import set_operator
 from ..table.reference import alias, is_float
 from ..table.samples import one, pair, scalars_too, three
 from ..table.signature import Tensor
-from ..table.statement import set_operator
 
 # ---- sums
 

@@ -14,10 +14,10 @@ from ..._levels.running import answered
 from ..making.creation import ones_like
 from ..table.arrays import Array, anywhere, as_type, elements
 from ..table.kinds import composite, constant, pointwise, variant
+from ..table.names import set_operator
 from ..table.reference import alias
 from ..table.samples import one, pair, scalars_too
 from ..table.signature import Tensor
-from ..table.statement import set_operator
 
 # ---- comparisons
 

@@ -13,10 +13,10 @@ from ..making.creation import zeros_like
 from ..table.arrays import Array
 from ..table.formulas import Symbol
 from ..table.kinds import composite, pointwise, variant
+from ..table.names import set_operator
 from ..table.reference import add_method
 from ..table.samples import one, pair
 from ..table.signature import Tensor
-from ..table.statement import set_operator
 from .arithmetic import conj_of
 from .selection import unless, where
 

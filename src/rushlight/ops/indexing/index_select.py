@@ -17,6 +17,7 @@ from ..layout.shape import expand
 from ..making.creation import zeros_like
 from ..table.arrays import Array, cell, dim_in, distinct, scalar_name
 from ..table.kinds import composite, general, linear
+from ..table.names import publish
 from ..table.signature import Number, Tensor
 from .scatter import (
     distinct_index,
@@ -354,7 +355,7 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor
     return _Tensor._index_fill_number_(input, dim, index, value)
 
 
-_Tensor.index_fill_ = index_fill_
+publish("Tensor", "index_fill_", index_fill_)
 
 
 def _write_index_reduce(

@@ -24,6 +24,7 @@ from ..making.creation import arange, full, ones_like, zeros_like
 from ..reduction.reductions import divisible, products_of_others
 from ..table.arrays import Array, cell, dim_in, scalar_name, unshared
 from ..table.kinds import composite, general, linear, on_copy, variant
+from ..table.names import publish
 from ..table.signature import Number, Tensor
 
 __all__: list[str] = []
@@ -541,4 +542,4 @@ scatter = composite(
     ],
 )(scatter)
 scatter_.__doc__ = "In-place version of `scatter`."
-_Tensor.scatter_ = _core.make_public(scatter_, True)
+publish("Tensor", "scatter_", scatter_)

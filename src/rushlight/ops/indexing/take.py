@@ -17,6 +17,7 @@ from ..layout.slices import diagonal, select, slice_backward, slice_op
 from ..making.creation import zeros_like
 from ..table.arrays import Array, anywhere, check_tensor, dim_in, distinct, scalar_name
 from ..table.kinds import composite, constant, linear
+from ..table.names import publish
 from ..table.reference import add_method
 from ..table.signature import Number, Tensor
 from .scatter import distinct_index, flat, gather
@@ -24,7 +25,6 @@ from .scatter import distinct_index, flat, gather
 __all__: list[str] = []
 
 _kernels = _core.kernels
-_Tensor: Any = _core.Tensor
 
 # ---- take and put: the tensor as one row
 
@@ -417,4 +417,4 @@ def fill_diagonal_(input: Tensor, fill_value: Number, wrap: bool = False) -> Ten
     return input
 
 
-_Tensor.fill_diagonal_ = fill_diagonal_
+publish("Tensor", "fill_diagonal_", fill_diagonal_)

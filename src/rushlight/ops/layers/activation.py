@@ -200,7 +200,7 @@ def relu6(input: Tensor, inplace: Flag = False) -> Tensor:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-def _threshold(a: Array, threshold: float, value: float, inplace: bool) -> Array:
+def _above(a: Array, threshold: float, value: float, inplace: bool) -> Array:
     return np.where(a <= threshold, value, a).astype(a.dtype)
 
 
@@ -210,13 +210,14 @@ threshold: Any = _activation(
     torch=True,
     forward=lambda input, threshold, value: where(input <= threshold, value, input),
     overlap="self",
-    reference=_threshold,
+    reference=_above,
     partials={"input": lambda g, input, threshold: _threshold_backward(g, input, threshold)},
     refuses={"bool complex": "threshold_cpu"},
     numbers_fit=True,
     samples=lambda make: [(make(2, 3), 0.3, -1.5), (make(), 0.0, 2.0)],
     doc="input where it is above the threshold, else `value`.",
 )
+_threshold = threshold  # its name in traced programs
 leaky_relu = _activation(
     "leaky_relu(input: Tensor, negative_slope: Number = 0.01, inplace: bool = False)",
     in_place_node="LeakyReluBackward1",

@@ -31,6 +31,7 @@ from ..making.copies import format_strides, suggested_format
 from ..making.creation import empty_strided, unset
 from ..table.arrays import Array, is_half
 from ..table.kinds import composite, general, linear
+from ..table.names import publish
 from ..table.signature import Ints, Sizes, memory_format, overloaded
 from .shape import to_shape
 from .transposes import t, transpose
@@ -627,4 +628,4 @@ for _method in (
     resize_as_,
     set_,
 ):
-    setattr(Tensor, _method.__name__, _method)
+    publish("Tensor", _method.__name__, _method)

@@ -8,6 +8,7 @@ from ... import _core
 from ..._base.errors import warn
 from ..._core import Op, Tensor
 from ..table.kinds import composed, composite, linear
+from ..table.names import publish
 
 _kernels = _core.kernels
 
@@ -161,4 +162,4 @@ for _name, _property in {
     "mH": _matrix_adjoint,
     "H": _hermitian,
 }.items():
-    setattr(Tensor, _name, property(_property))
+    publish("Tensor", _name, property(_property))

@@ -16,6 +16,7 @@ from ..._devices import of
 from ..._levels.running import answered
 from ..table.arrays import Array, cell, check_room, check_tensor, fitted_number, is_stored
 from ..table.kinds import composite
+from ..table.names import publish
 from ..table.signature import Ints, Keywords, Number, Sizes, device, dtype, memory_format
 from .copies import format_strides, lay_out, like_strides
 from .factory import (
@@ -127,7 +128,7 @@ def _filled_like(name: str, create: Any, value: int | None, doc: str) -> Any:
     new.__name__ = "new_" + name
     new.__doc__ = f"A tensor of the given size and this tensor's dtype {doc}."
     new.native = getattr(_core.kernels, "new_" + name, None)  # type: ignore[attr-defined]
-    setattr(Tensor, "new_" + name, new)
+    publish("Tensor", "new_" + name, new)
     return like
 
 
@@ -264,7 +265,8 @@ def _new_tensor(
 
 
 _new_full.native = _core.kernels.new_full  # type: ignore[attr-defined]
-Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[assignment, method-assign]
+publish("Tensor", "new_full", _new_full)
+publish("Tensor", "new_tensor", _new_tensor)
 
 
 @composite(method=False)

@@ -13,7 +13,7 @@ from typing import Any
 from ... import _core
 from ..._base.late import late
 from ..._core import Op, Tensor
-from .statement import namespace
+from .names import namespace
 
 __all__ = ["CUSTOM", "OpNamespace", "OpOverload", "aten", "name_of"]
 

@@ -18,8 +18,8 @@ from typing import Any, get_type_hints
 
 from ... import _core
 from ..._core import Op, OpKind
+from .names import namespace
 from .signature import Signature, of_function, python_signature, read
-from .statement import namespace
 
 __all__ = ["bound_signature", "install", "own_signature", "public_signature", "signatures", "usage"]
 
@@ -89,7 +89,6 @@ def usage(name: str, function: Any) -> list[str]:
 
 _NAMESPACES: dict[str, Mapping[str, Any]] = {
     "torch": namespace("torch"),
-    "torch.Tensor": vars(_core.Tensor),
     "torch.nn.functional": namespace("nn"),
     "torch.linalg": namespace("linalg"),
     "torch.special": namespace("special"),
@@ -116,7 +115,9 @@ def _examples() -> dict[Any, str]:
         for block in blocks[1:]:  # the first says what the file is
             name, _, example = block.partition("\n")
             where, _, last = name.rpartition(".")
-            found[_target(_NAMESPACES[where][last])] = example
+            of_tensor = where == "torch.Tensor"
+            member = getattr(_core.Tensor, last) if of_tensor else _NAMESPACES[where][last]
+            found[_target(member)] = example
     return found
 
 

@@ -10,7 +10,7 @@ from ..._base.dtypes import float32
 from ..._base.outside import np, np_types
 from ..._core import Tensor
 from .arrays import Array, is_half
-from .statement import namespace
+from .names import namespace, publish
 
 __all__ = ["add_method", "alias", "is_float", "wide", "widened"]
 
@@ -54,9 +54,9 @@ def add_method(name: str, member: Any, doc: str | None = None, *, function: bool
     """Put a function or a property among Tensor's members; `function`: in torch, too."""
     if doc is not None:
         member.__doc__ = doc
-    setattr(_core.Tensor, name, member)
+    publish("Tensor", name, member)
     if function:
-        namespace("torch")[name] = member
+        publish("torch", name, member)
 
 
 def alias(
@@ -65,12 +65,12 @@ def alias(
     """Another public name of an op, and of its in-place variant if there is a variant. in_place:
     also of torch's function for the variant. where: namespaces, as in a statement."""
     for space in where.split(" "):
-        namespace(space)[name] = function
+        publish(space, name, function)
     if not method:
         return
     add_method(name, _core.make_public(function, True))
     form = getattr(_core.Tensor, f"{function.__name__}_", None)
     if form is not None:
-        setattr(_core.Tensor, f"{name}_", form)
+        publish("Tensor", f"{name}_", form)
         if in_place and f"{function.__name__}_" in namespace("torch"):
-            namespace("torch")[f"{name}_"] = form
+            publish("torch", f"{name}_", form)

@@ -17,15 +17,15 @@ Nothing else is kept alive.
 from __future__ import annotations
 
 import copyreg
-import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import Any, TypeVar, Unpack
 
 from ... import _core
 from ..._base.pickled import dotted
 from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source, Typed
+from .names import OPERATORS, Names, namespace, publish, set_operator
 from .signature import parse
 from .words import AUTOCAST, BATCH, SHARED_WRITES, STORED, TRAITS, Spec
 
@@ -34,12 +34,9 @@ __all__ = [
     "Entry",
     "define",
     "is_elementwise",
-    "namespace",
     "overridable",
-    "put_gates",
     "quietly",
     "row_of",
-    "set_operator",
 ]
 
 _NUMBERS = {word.lower(): n for word, n in vars(OpKind).items() if word.isupper()}
@@ -118,25 +115,8 @@ class Entry:
         return f"<{self.kind} op {self.signature}>"
 
 
-OPS: dict[str, Entry] = {}
-"""Every op by name, in the order of definition."""
-
-_OPERATORS: dict[str, Entry] = {}  # by the names of Python's methods: "__add__"
-
-_NAMESPACES: dict[str, dict[str, Any]] = {
-    "torch": {},
-    "Tensor": {},  # a method alone
-    "": {},  # for the library alone
-    "nn": {},
-    "linalg": {},
-    "fft": {},
-    "special": {},
-}
-
-
-def namespace(name: str) -> dict[str, Any]:
-    """The public functions of a namespace: 'torch', 'nn' (nn.functional), 'linalg', ..."""
-    return _NAMESPACES[name]
+OPS: dict[str, Entry] = Names("op")
+"""Every op by name, in the order of the rooms and of definition."""
 
 
 def traits_of(words: str, op: str) -> frozenset[str]:
@@ -161,19 +141,15 @@ def casts_of(words: str, op: str) -> dict[str, str]:
 def row_of(function: object) -> Entry | None:
     """The row of a public function, of a method or of an operator; None of what has none."""
     row = getattr(function, "entry", None)
-    return row if isinstance(row, Entry) else _OPERATORS.get(getattr(function, "__name__", ""))
+    if isinstance(row, Entry):
+        return row
+    return OPERATORS.get(getattr(function, "__name__", "").strip("_"))
 
 
 def is_elementwise(function: object) -> bool:
     """Whether a public function computes each element from those at its place."""
     row = row_of(function)
     return row is not None and row.elementwise
-
-
-def set_operator(name: str, function: Any, row: Entry) -> None:
-    """Let a function, of this row, be what Python calls for an operator of tensors."""
-    _core.set_operator(name, function)
-    _OPERATORS[f"__{name}__"] = row
 
 
 # Operators with an assignment form: `a += b`.
@@ -334,30 +310,10 @@ def define(
     return op
 
 
-def publish() -> None:
-    """Put what looks at its arguments first in the place of every plain function of the namespaces
-    and of Tensor. A function has the name that programs know it by. An op whose dimensions may
-    stand one by one is called so as a method only."""
-    for space in _NAMESPACES.values():
-        _publish(space, False, space.__setitem__)
-    methods = {n: f for n, f in vars(_core.Tensor).items() if not n.startswith("__")}
-    _publish(methods, True, functools.partial(setattr, _core.Tensor))
-
-
-def _publish(space: dict[str, Any], method: bool, put: Callable[[str, Any], None]) -> None:
-    for name, function in list(space.items()):
-        if type(function) is _core.Op and not method and function.has_var_args:
-            put(name, _core.make_public(function, method))
-        if type(function) is FunctionType:  # by `type()`: a Public has its function's `__class__`
-            native = getattr(function, "native", None)
-            public = _core.make_public(_named(function, name, space), method, Asks.ALL, native)
-            put(name, public)
-
-
 def _find(where: str, name: str) -> Any:
     if where == "method":
         return getattr(_core.Tensor, name)
-    return _NAMESPACES[where].get(name) or OPS[name].function
+    return namespace(where).get(name) or OPS[name].function
 
 
 # Where PyTorch's programs find the functions of a namespace. nn.functional comes first: what it
@@ -376,7 +332,7 @@ def path_of(function: Any) -> str:
     programs have none."""
     name = function.__name__
     spaces: list[tuple[str, Mapping[str, Any]]]
-    spaces = [(path, _NAMESPACES[where]) for where, path in _PATHS.items()]
+    spaces = [(path, namespace(where)) for where, path in _PATHS.items()]
     spaces.append(("Tensor.", vars(_core.Tensor)))
     for path, functions in spaces:
         if functions.get(name) is function and path + name not in _DEPRECATED:
@@ -417,32 +373,6 @@ def quietly(function: _Function) -> _Function:
     return _core.overridable(function, ASKS["nobody"])
 
 
-def _named(function: Any, name: str, members: Any) -> Any:
-    """The function with the name that programs know it by: a `__torch_function__` may read it."""
-    if function.__name__ not in members:
-        function.__name__ = function.__qualname__ = name
-    return function
-
-
-def put_gates() -> None:
-    """Let `__torch_function__` take over what stands among the public functions and Tensor's
-    members as plain Python; what comes from the table can be taken over as it is."""
-    members = vars(_core.Tensor)
-    for name, member in list(members.items()):
-        if type(member) is FunctionType:
-            setattr(_core.Tensor, name, _core.overridable(_named(member, name, members)))
-        elif type(member) is property:
-            how = member.fget, member.fset, member.fdel
-            setattr(_core.Tensor, name, _core.Attribute(name, *how, member.__doc__))
-    made: dict[Any, Any] = {}
-    for functions in _NAMESPACES.values():
-        for name, function in functions.items():
-            if type(function) is FunctionType:
-                if function not in made:
-                    made[function] = _core.overridable(_named(function, name, functions))
-                functions[name] = made[function]
-
-
 copyreg.pickle(_core.Op, _reduce)
 copyreg.pickle(_core.Public, _reduce)
 
@@ -476,14 +406,13 @@ def enter(
             _core.make_public(function, False, ASKS[asks], native, remembers) if plain else function
         )
         for space in spaces:
-            _NAMESPACES[space][name] = public
+            if space != "Tensor":
+                publish(space, name, public)
     if method is None:
         method = "torch" in spaces or "Tensor" in spaces
     if method:
         plain_form = getattr(function, "plain", function)
-        setattr(
-            _core.Tensor, name, _core.make_public(plain_form, True, ASKS["all"], native, remembers)
-        )
+        publish("Tensor", name, _core.make_public(plain_form, True, ASKS["all"], native, remembers))
         entry.forms.add("method")
     if operator:
         set_operator(operator, function, entry)
@@ -493,9 +422,9 @@ def enter(
         node = (in_place_node,) if in_place_node else ()
         form = _core.make_in_place(function, name + "_", *node)
         form.entry = entry
-        setattr(_core.Tensor, name + "_", form)
+        publish("Tensor", name + "_", form)
         if in_place == "function":
-            _NAMESPACES["torch"][name + "_"] = form
+            publish("torch", name + "_", form)
         entry.forms.add("in_place")
         if operator in _AUGMENTED:
             set_operator("i" + operator, form, entry)
