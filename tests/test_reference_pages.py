@@ -29,10 +29,10 @@ IN_A_NEW_PROCESS = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import api_pages, rushlight
-namespaces = [n for page in api_pages.PAGES.values() for n in page.namespaces]
-ours = [n for n in rushlight.__all__ if api_pages.is_ours(getattr(rushlight, n))]
-public = {n: list(api_pages.public(n)) for n in namespaces}
-print(json.dumps({"pages": api_pages.pages(), "public": public, "ours": ours}))
+parts = [part for page in api_pages.PAGES.values() for part in page.parts]
+split = {part.partition(":")[0] for part in parts if ":" in part}
+public = {part: list(api_pages.public(part)) for part in {*parts, *split}}
+print(json.dumps({"pages": api_pages.pages(), "public": public}))
 """
 
 
@@ -53,22 +53,31 @@ def test_navigation_has_its_pages(made):
 
 @pytest.mark.parametrize("path", [path for path in LISTED if path != "api/index.md"])
 def test_page_has_every_public_name(tool, found, made, path: str):
-    for namespace in tool.PAGES[Path(path).stem].namespaces:
-        public = found["public"][namespace]
-        assert public, f"{namespace} has no public names"
-        full = [tool.full_name(namespace, n) for n in public]
+    for part in tool.PAGES[Path(path).stem].parts:
+        public = found["public"][part]
+        assert public, f"{part} has no public names"
+        full = [tool.full_name(part, n) for n in public]
         missing = [n for n in full if f"{{#{n}}}" not in made[path]]
-        if namespace == "Tensor":  # in two rows, where a function of torch has the entry
-            rows = set(re.findall(r"`(?:torch\.)?(\w+)`", made[path].partition("## Members")[0]))
+        if part == "Tensor":  # in rows, where a function of torch has the entry
+            rows = set(re.findall(r"`(\w+)`", made[path].partition("## As functions")[2]))
             missing = [n for n in missing if n.rpartition(".")[2] not in rows]
         assert missing == []
 
 
-def test_pages_have_all_of_torch(tool, found):
-    """The rooms of the table and the rest make up the root namespace."""
-    parts = [n for p in tool.PAGES.values() for n in p.namespaces if n.startswith("torch:")]
+@pytest.mark.parametrize("namespace", ["torch", "nn", "nn.functional"])
+def test_pages_of_groups_have_all_of_a_namespace(tool, found, namespace: str):
+    parts = [p for page in tool.PAGES.values() for p in page.parts if p.startswith(f"{namespace}:")]
     listed = [name for part in parts for name in found["public"][part]]
-    assert sorted(listed) == sorted({n for n in found["ours"] if not n.startswith("_")})
+    assert len(parts) > 3
+    assert sorted(listed) == sorted(found["public"][namespace])
+
+
+def test_every_group_is_on_a_page(tool, made):
+    """A home that no name has, or a group that no page has, is left over from a change."""
+    parts = [part.partition(":")[2] for page in tool.PAGES.values() for part in page.parts]
+    named = {title for part in parts for title in part.split("; ")}
+    shown = {h for text in made.values() for h in re.findall(r"^\[\*\*(.+)\*\*\]", text, re.M)}
+    assert set(tool.ORDER) <= named | shown
 
 
 def test_an_entry_has_signature_text_and_example(made):
