@@ -31,7 +31,10 @@ OUTSIDE = {
     "changelog.md": "CHANGELOG.md",
 }
 # How much pages count in a search, by the beginning of their paths; 0 leaves them out.
-BOOSTS = {"api/": 2, "ops.md": 0, "changelog.md": 0.1, "performance.md": 0.2, "design/": 0.3}
+# The first beginning that fits is taken.
+BOOSTS = {"ops.md": 0, "changelog.md": 0.1, "performance.md": 0.2, "design/": 0.3}
+BOOSTS |= {"api/index": 0.2, "api/nn": 2.4, "api/functional": 2.2, "api/optim": 2.4}
+BOOSTS |= {"api/torch": 2, "api/tensor": 1.8, "api/": 1.5}
 
 # How a name in `code` may begin, and what that stands for.
 SHORT = {"nn.": "torch.nn.", "F.": "torch.nn.functional.", "Tensor.": "torch.Tensor."}

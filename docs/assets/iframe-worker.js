@@ -1,6 +1,21 @@
-// Search in pages that are opened as files: browsers start no worker there, so the worker's script
-// runs in a hidden frame. (The theme's offline plugin would load such a script from the network.)
+// The search: what the theme's script asks of its worker goes through here.
+
+// A word counts more as it stands than as the beginning of another, softmax before Softmax2d, and
+// two may be one name: cross entropy. A query with operators of its own stays as it is.
+const asked = query => {
+  if (!query.trim() || /["~^*:]|(^|\s)[+-]/.test(query)) return query;
+  const words = query.trim().split(/[\s.]+/).filter(word => word).map(
+    word => word === "F" ? "functional" : word);
+  const terms = words.map(word => word.length < 3 ? `${word}^1` : `${word}^8 ${word}`);
+  if (words.length > 1) terms.push(`${words.join("_")}^8`, words.join(""));
+  return terms.join(" ");
+};
+const QUERY = 2; // a type of message of the theme
+const told = message => message.type === QUERY ? { ...message, data: asked(message.data) } : message;
+
 if (location.protocol === "file:") {
+  // Browsers start no worker for a page that is opened as a file, so the worker's script runs in a
+  // hidden frame. (The theme's offline plugin would load such a script from the network.)
   window.Worker = class extends EventTarget {
     constructor(url) {
       super();
@@ -18,10 +33,16 @@ if (location.protocol === "file:") {
       });
     }
     postMessage(data) {
-      this.ready.then(() => this.inside.dispatchEvent(new MessageEvent("message", { data })));
+      this.ready.then(() => this.inside.dispatchEvent(new MessageEvent("message", { data: told(data) })));
     }
     terminate() {
       this.frame.remove();
+    }
+  };
+} else {
+  window.Worker = class extends Worker {
+    postMessage(message) {
+      super.postMessage(told(message));
     }
   };
 }
