@@ -33,6 +33,7 @@ OUTSIDE = {
 # How much pages count in a search, by the beginning of their paths; 0 leaves them out.
 # The first beginning that fits is taken.
 BOOSTS = {"ops.md": 0, "changelog.md": 0.1, "performance.md": 0.2, "design/": 0.3}
+BOOSTS |= {"tutorial/": 0.35, "coverage.md": 0.3}
 BOOSTS |= {"api/index": 0.2, "api/nn": 2.4, "api/functional": 2.2, "api/optim": 2.4}
 BOOSTS |= {"api/torch": 2, "api/tensor": 1.8, "api/": 1.5}
 
@@ -68,7 +69,11 @@ def on_page_markdown(text: str, page: Any, config: Any, files: Any) -> str:
     text = re.sub(r"^<!-- include: (\S+) -->$", lambda found: included(found[1]), text, flags=re.M)
     parts = re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)
     parts[::2] = [
-        re.sub(r"(?<!!)\[((?:[^\]\n]|\n(?!\n))+)\]\(([^)\s]+)\)", lambda found: link(found, path, files), part)
+        re.sub(
+            r"(?<!!)\[((?:[^\]\n]|\n(?!\n))+)\]\(([^)\s]+)\)",
+            lambda found: link(found, path, files),
+            part,
+        )
         for part in parts[::2]
     ]
     # A list may follow its paragraph at once on the pages; this Markdown wants a line between.

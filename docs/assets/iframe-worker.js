@@ -1,12 +1,15 @@
 // The search: what the theme's script asks of its worker goes through here.
 
-// A word counts more as it stands than as the beginning of another, softmax before Softmax2d, and
-// two may be one name: cross entropy. A query with operators of its own stays as it is.
+// A word counts more as it stands than as the beginning of another, softmax before Softmax2d; there
+// may be one or several of it; and two may be one name: cross entropy. A query with operators of its
+// own stays as it is.
 const asked = query => {
   if (!query.trim() || /["~^*:]|(^|\s)[+-]/.test(query)) return query;
   const words = query.trim().split(/[\s.]+/).filter(word => word).map(
     word => word === "F" ? "functional" : word);
-  const terms = words.map(word => word.length < 3 ? `${word}^1` : `${word}^8 ${word}`);
+  const other = word => word.endsWith("s") ? word.slice(0, -1) : `${word}s`;
+  const terms = words.map(word =>
+    word.length < 3 ? `${word}^1` : `${word}^8 ${other(word)}^3 ${word}`);
   if (words.length > 1) terms.push(`${words.join("_")}^8`, words.join(""));
   return terms.join(" ");
 };
