@@ -26,13 +26,28 @@ def tool():
 
 # Other tests of the process leave names in the library's modules; a new process has none of theirs.
 IN_A_NEW_PROCESS = """
-import json, sys
+import ast, inspect, json, sys
 sys.path.insert(0, sys.argv[1])
 import api_pages, rushlight
 parts = [part for page in api_pages.PAGES.values() for part in page.parts]
-split = {part.partition(":")[0] for part in parts if ":" in part}
+split = {part.partition(":")[0] for part in parts if ":" in part} - {"Tensor"}
+members = sorted(n for n in dir(rushlight.Tensor) if not n.startswith("_"))
 public = {part: list(api_pages.public(part)) for part in {*parts, *split}}
-print(json.dumps({"pages": api_pages.pages(), "public": public}))
+def named(name, value):
+    # The parameters that the page shows, and those that help() shows, where both can be read.
+    try:
+        forms = [f"def {line}: ..." for line in api_pages.usage(name, value)[0]]
+        declared = [n for n in inspect.signature(value).parameters if n not in ("self", "out")]
+        spec = ast.parse("".join(forms)).body[0].args
+    except (SyntaxError, TypeError, ValueError, IndexError):
+        return None
+    told = [*spec.posonlyargs, *spec.args, spec.vararg, *spec.kwonlyargs, spec.kwarg]
+    return [a.arg for a in told if a and a.arg != "out"], declared
+calls = {f"{part}.{name}": named(name, value)
+         for part in parts for name, value in api_pages.public(part).items()
+         if part[:6] != "Tensor" and len(api_pages.usage(name, value)[0]) == 1}
+found = {"calls": calls, "public": public, "members": members}
+print(json.dumps({"pages": api_pages.pages(), **found}))
 """
 
 
@@ -58,10 +73,15 @@ def test_page_has_every_public_name(tool, found, made, path: str):
         assert public, f"{part} has no public names"
         full = [tool.full_name(part, n) for n in public]
         missing = [n for n in full if f"{{#{n}}}" not in made[path]]
-        if part == "Tensor":  # in rows, where a function of torch has the entry
-            rows = set(re.findall(r"`(\w+)`", made[path].partition("## As functions")[2]))
-            missing = [n for n in missing if n.rpartition(".")[2] not in rows]
         assert missing == []
+
+
+def test_pages_have_every_member_of_tensor(made, found):
+    """As an entry, or in a row where a function of torch has the entry."""
+    rows = set(re.findall(r"`(\w{2,}|t)`", made["api/tensor.md"].partition("## As functions")[2]))
+    entries = {n for part, names in found["public"].items() if part[:7] == "Tensor:" for n in names}
+    assert len(entries) > 100 and len(rows) > 300 and not rows & entries
+    assert sorted(rows | entries) == found["members"]
 
 
 @pytest.mark.parametrize("namespace", ["torch", "nn", "nn.functional"])
@@ -85,6 +105,13 @@ def test_an_entry_has_signature_text_and_example(made):
     assert "softmax(input, dim, dtype=None, *, out=None) -> Tensor" in text
     assert "divided by its sum along dim" in text
     assert "```pycon\n>>> torch.softmax(" in text
+
+
+def test_a_call_names_the_parameters_that_help_shows(found):
+    """Of names with one form; help() takes them from the signature."""
+    read = {name: both for name, both in found["calls"].items() if both}
+    assert len(read) > 900
+    assert {name: both for name, both in read.items() if both[0] != both[1]} == {}
 
 
 def test_pages_have_no_addresses(made):

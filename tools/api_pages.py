@@ -13,7 +13,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -187,16 +187,36 @@ PAGES = {
         (
             "autograd",
             "autograd.graph",
+            "autograd.grad_mode",
+            "autograd.anomaly_mode",
+        ),
+    ),
+    "autograd-more": Page(
+        "torch.autograd: functions, forward mode, profiler",
+        "What a custom function is given, Jacobians, forward mode, the profiler.",
+        (
+            "autograd.function",
             "autograd.functional",
             "autograd.forward_ad",
-            "autograd.grad_mode",
-            "autograd.function",
-            "autograd.anomaly_mode",
             "autograd.profiler",
         ),
     ),
     "func": Page("torch.func", "Transforms of functions: grad, vmap, jvp, vjp.", ("func",)),
-    "tensor": Page("torch.Tensor", "Members of tensors.", ("Tensor",)),
+    "tensor": Page(
+        "torch.Tensor",
+        "Members of tensors. A method that is a function of torch, too, has its entry there: "
+        "[below](#as-functions-of-torch), by groups.",
+        ("Tensor:Attributes; Sizes, memory, values; Gradients; Types and devices",),
+    ),
+    "tensor-more": Page(
+        "torch.Tensor: conversion, filling, sparse tensors",
+        "Conversion to other types, filling, members of sparse tensors, and rare ones.",
+        (
+            "Tensor:Making tensors; Choosing elements; Sizes; Parts; Rearranging; By strides; "
+            "Random numbers; Sums and means; Take and put; Other members; Older types; "
+            "Sparse tensors",
+        ),
+    ),
     **split("torch", "torch"),
     **split("nn", "nn"),
     "nn-init": Page("torch.nn.init", "How parameters start.", ("nn.init",)),
@@ -231,10 +251,11 @@ PAGES = {
     "sparse": Page(
         "torch.sparse, torch.masked", "Sparse and masked tensors.", ("sparse", "masked")
     ),
+    "fx": Page("torch.fx", "Programs traced into graphs.", ("fx",)),
     "more": Page(
         "More namespaces",
-        "Saving, tracing, profiling.",
-        ("serialization", "fx", "overrides", "profiler", "quasirandom", "memory"),
+        "Saving, overrides, profiling.",
+        ("serialization", "overrides", "profiler", "quasirandom", "memory"),
     ),
 }
 
@@ -245,7 +266,9 @@ def public(part: str) -> dict[str, Any]:
     namespace, _, groups = part.partition(":")
     if namespace == "Tensor":
         tensor = torch.Tensor
-        return {n: inspect.getattr_static(tensor, n) for n in dir(tensor) if not n.startswith("_")}
+        found = {n: inspect.getattr_static(tensor, n) for n in dir(tensor) if not n.startswith("_")}
+        own = {n: v for n, v in found.items() if n not in shared() and not is_in_place(n, found)}
+        return {n: v for n, v in own.items() if group_of(n, v) in groups.split("; ")}
     module = torch if namespace == "torch" else importlib.import_module(f"rushlight.{namespace}")
     listed: Iterable[str] = getattr(module, "__all__", None) or [
         n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__
@@ -294,13 +317,7 @@ def full_name(namespace: str, name: str) -> str:
 
 def entry(full: str, value: Any, level: int) -> str:
     """Heading, signature, text and example of one name."""
-    name = full.rpartition(".")[2]
-    doc = inspect.getdoc(value) or ""
-    called, doc = split_usage(name, doc)
-    if not callable(value):
-        called = []
-    elif not called:
-        called = signature(name, value)
+    called, doc = usage(full.rpartition(".")[2], value)
     parts = [f"{'#' * level} {full} {{#{full}}}"]
     if isinstance(value, type):
         parts[0] = f"{'#' * level} class {full} {{#{full}}}"
@@ -323,6 +340,15 @@ def members(cls: type) -> dict[str, Any]:
         if not name.startswith("_") and shown and getattr(plain, "__doc__", None):
             found[name] = plain
     return found
+
+
+def usage(name: str, value: Any) -> tuple[list[str], str]:
+    """The calls of a value, in the words of its docstring or else as it is declared; the rest of
+    the docstring."""
+    called, doc = split_usage(name, inspect.getdoc(value) or "")
+    if not callable(value):
+        called = []
+    return called or signature(name, value) * callable(value), doc
 
 
 def split_usage(name: str, doc: str) -> tuple[list[str], str]:
@@ -416,13 +442,12 @@ def page(name: str) -> str:
     text = [f"# {title}", opening]
     for part in parts:
         found = public(part)
-        if part == "Tensor":
-            text += tensor(found)
-            continue
         if len(parts) > 1:
             text.append(f"## torch.{part}")
         names = {full_name(part, n): v for n, v in found.items()}
         text += listing(names, len(parts) == 1)
+    if name == "tensor":
+        text += methods()
     return "\n\n".join(piece for piece in text if piece) + "\n"
 
 
@@ -454,36 +479,44 @@ def listing(names: dict[str, Any], grouped: bool) -> list[str]:
 
 def links(names: Iterable[str]) -> str:
     """Names in columns, each of which leads to its entry on this page."""
-    shown = [f"[`{full.rpartition('.')[2]}`](#{full})" for full in names]
-    return '<div class="names" markdown>\n' + "\n".join(shown) + "\n</div>"
+    shown = [(full.rpartition(".")[2], full) for full in names]
+    wide = " wide" * any(len(name) > 20 for name, _ in shown)
+    shown = [f"[`{name}`](#{full})" for name, full in shown]
+    return f'<div class="names{wide}" markdown>\n' + "\n".join(shown) + "\n</div>"
 
 
-def tensor(found: dict[str, Any]) -> list[str]:
-    """The members of Tensor: in full only those that are not functions of torch too."""
+@functools.cache
+def shared() -> dict[str, str]:
+    """The methods of Tensor that are functions of torch, and the page of each."""
     parts = {part: name for name, page in PAGES.items() for part in page.parts}
-    place = {n: name for part, name in parts.items() if part[:6] == "torch:" for n in public(part)}
-    functions = {n: getattr(torch, n) for n in found if n in place and not n.endswith("_")}
-    in_place = [n for n in found if n.endswith("_") and (n[:-1] in found or hasattr(torch, n))]
-    own = {n: v for n, v in found.items() if n not in functions and n not in in_place}
+    places = {n: name for part, name in parts.items() if part[:6] == "torch:" for n in public(part)}
+    return {n: p for n, p in places.items() if hasattr(torch.Tensor, n) and not n.endswith("_")}
+
+
+def is_in_place(name: str, members: Container[str]) -> bool:
+    """Whether a member of Tensor is told by the name before its `_`."""
+    return name.endswith("_") and (name[:-1] in members or hasattr(torch, name))
+
+
+def methods() -> list[str]:
+    """The members of Tensor whose entries are elsewhere."""
     groups: dict[str, list[str]] = {}
-    for name, function in functions.items():
-        groups.setdefault(group_of(name, function), []).append(name)
-    shared = [
-        f"**{title}**: " + " ".join(f"[`{n}`]({place[n]}.md#torch.{n})" for n in groups[title])
-        for title in sorted(groups, key=ORDER.index)
-    ]
+    for name in sorted(shared()):
+        groups.setdefault(group_of(name, getattr(torch, name)), []).append(name)
+    members = dir(torch.Tensor)
+    in_place = [n for n in members if n[0] != "_" and is_in_place(n, members)]
     return [
-        "A method that is a function of torch, too, has its entry there: "
-        "[below](#as-functions-of-torch), by groups. "
-        "The others are here.",
-        *listing({f"torch.Tensor.{n}": v for n, v in own.items()}, True),
         "## As functions of torch",
         "`x.name(...)` is `torch.name(x, ...)`, where signature and example are.",
-        *shared,
+        *(
+            f"**{title}**: "
+            + " ".join(f"[`{n}`]({shared()[n]}.md#torch.{n})" for n in groups[title])
+            for title in sorted(groups, key=ORDER.index)
+        ),
         "## In place",
         "A name with `_` at its end is the method of the name before it, and writes the result "
         "into the tensor itself:",
-        " ".join(f"`{n}`" for n in sorted(in_place)),
+        " ".join(f"`{n}`" for n in in_place),
     ]
 
 

@@ -31,7 +31,7 @@ if (heading) {
   };
   field.oninput = () => show(false);
   all.onclick = () => { field.value = ""; show(true); };
-  tables.forEach(table => table.classList.add("ops"));
+  tables.forEach(table => table.dataset.ops = "");
   sections[0].title.before(bar);
   show(false);
 }
