@@ -169,21 +169,25 @@ def split(stem: str, namespace: str) -> dict[str, Page]:
 
 
 PAGES = {
-    "explain": Page(
-        "rushlight.explain",
-        "The graph as a person can read it: text, pictures, a page. Only rushlight has these.",
-        ("explain",),
+    "tensor": Page(
+        "torch.Tensor",
+        "Members of tensors, and the methods that are functions of torch.",
+        ("Tensor:Attributes; Sizes, memory, values; Gradients; Types and devices",),
     ),
-    "devices": Page(
-        "rushlight.devices",
-        "What runs on an accelerator, and what goes by way of the host. Only rushlight has these; "
-        "what programs ask of an accelerator is torch.accelerator.",
-        ("devices", "accelerator"),
+    "tensor-more": Page(
+        "torch.Tensor: conversion, filling, sparse tensors",
+        "Conversion to other types, filling, members of sparse tensors, and rare ones.",
+        (
+            "Tensor:Making tensors; Choosing elements; Sizes; Parts; Rearranging; By strides; "
+            "Random numbers; Sums and means; Take and put; Other members; Older types; "
+            "Sparse tensors",
+        ),
     ),
+    **split("torch", "torch"),
     "autograd": Page(
         "torch.autograd",
         "Backpropagation, which is automatic differentiation in reverse mode: backward and "
-        "gradients, modes, custom functions, the graph and its hooks.",
+        "gradients, modes, the graph and its hooks.",
         (
             "autograd",
             "autograd.graph",
@@ -202,22 +206,6 @@ PAGES = {
         ),
     ),
     "func": Page("torch.func", "Transforms of functions: grad, vmap, jvp, vjp.", ("func",)),
-    "tensor": Page(
-        "torch.Tensor",
-        "Members of tensors. A method that is a function of torch, too, has its entry there: "
-        "[below](#as-functions-of-torch), by groups.",
-        ("Tensor:Attributes; Sizes, memory, values; Gradients; Types and devices",),
-    ),
-    "tensor-more": Page(
-        "torch.Tensor: conversion, filling, sparse tensors",
-        "Conversion to other types, filling, members of sparse tensors, and rare ones.",
-        (
-            "Tensor:Making tensors; Choosing elements; Sizes; Parts; Rearranging; By strides; "
-            "Random numbers; Sums and means; Take and put; Other members; Older types; "
-            "Sparse tensors",
-        ),
-    ),
-    **split("torch", "torch"),
     **split("nn", "nn"),
     "nn-init": Page("torch.nn.init", "How parameters start.", ("nn.init",)),
     "nn-utils": Page(
@@ -256,6 +244,17 @@ PAGES = {
         "More namespaces",
         "Saving, overrides, profiling.",
         ("serialization", "overrides", "profiler", "quasirandom", "memory"),
+    ),
+    "explain": Page(
+        "rushlight.explain",
+        "The graph as a person can read it: text, pictures, a page. Only rushlight has these.",
+        ("explain",),
+    ),
+    "devices": Page(
+        "rushlight.devices",
+        "What runs on an accelerator, and what goes by way of the host. Only rushlight has these; "
+        "what programs ask of an accelerator is torch.accelerator.",
+        ("devices", "accelerator"),
     ),
 }
 
@@ -447,6 +446,7 @@ def page(name: str) -> str:
         names = {full_name(part, n): v for n, v in found.items()}
         text += listing(names, len(parts) == 1)
     if name == "tensor":
+        text.insert(2, "Methods that are functions of torch, too: [below](#as-functions-of-torch).")
         text += methods()
     return "\n\n".join(piece for piece in text if piece) + "\n"
 
