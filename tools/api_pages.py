@@ -554,7 +554,7 @@ def anchors(made: dict[str, str]) -> dict[str, str]:
     """Where each name has its entry in these pages: `torch.fft.fft` -> `api/fft.md#...`."""
     found: dict[str, str] = {}
     for path, text in made.items():
-        for name in re.findall(r"^#+ .*\{#([\w.]+)\}$", text, re.M):
+        for name in re.findall(r"\{#((?:torch|rushlight)\.[\w.]+)\}", text):
             found.setdefault(name, f"{path}#{name}")
     return found
 
