@@ -24,6 +24,8 @@ FIRST = {
     "F.softmax": "api/functional-activation.html#torch.nn.functional.softmax",
     "cross entropy": "api/functional-losses.html#torch.nn.functional.cross_entropy",
     "Tensor.backward": "api/tensor.html#torch.Tensor.backward",
+    "torch.cat": "api/torch-layout.html#torch.cat",
+    "Adam": "api/optim.html#torch.optim.Adam",
     "backpropagation": "api/autograd.html",
     "automatic differentiation": "api/autograd.html",
     "reinforcement": "how-to/reinforcement-learning.html",

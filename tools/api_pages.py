@@ -467,7 +467,7 @@ def listing(names: dict[str, Any], grouped: bool) -> list[str]:
         columns = links(groups[heading])
         top.append(f"[**{heading}**](#{mark})\n\n{columns}" if several else columns)
         if several:
-            below.append(f"## {heading} {{#{mark}}}")
+            below.append(f"## {heading} {{#{mark} data-search-exclude}}")
         for full in groups[heading]:
             text = entry(full, entries[full], 3)
             if f"{full}_" in names:

@@ -1,16 +1,20 @@
 // The search: what the theme's script asks of its worker goes through here.
 
 // A word counts more as it stands than as the beginning of another, softmax before Softmax2d; there
-// may be one or several of it; and two may be one name: cross entropy. A query with operators of its
-// own stays as it is.
+// may be one or several of it; two may be one name: cross entropy; and the last part of a name counts
+// most: nn.Linear. A query with operators of its own stays as it is.
 const asked = query => {
   if (!query.trim() || /["~^*:]|(^|\s)[+-]/.test(query)) return query;
-  const words = query.trim().split(/[\s.]+/).filter(word => word).map(
-    word => word === "F" ? "functional" : word);
   const other = word => word.endsWith("s") ? word.slice(0, -1) : `${word}s`;
-  const terms = words.map(word =>
-    word.length < 3 ? `${word}^1` : `${word}^8 ${other(word)}^3 ${word}`);
-  if (words.length > 1) terms.push(`${words.join("_")}^8`, words.join(""));
+  const words = [], terms = [];
+  for (const name of query.trim().split(/\s+/)) {
+    const parts = name.split(".").filter(part => part);
+    const last = parts.pop() ?? "";
+    for (const part of parts) terms.push(part === "F" ? "functional^2" : `${part}^2`);
+    terms.push(last.length < 3 ? `${last}^1` : `${last}^24 ${other(last)}^8 ${last}`);
+    words.push(last);
+  }
+  if (words.length > 1) terms.push(`${words.join("_")}^24`, words.join(""));
   return terms.join(" ");
 };
 const QUERY = 2; // a type of message of the theme
