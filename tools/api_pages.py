@@ -105,7 +105,7 @@ class Page(NamedTuple):
 
 def _groups() -> dict[str, str]:
     """The group by home and name."""
-    found = {}
+    found: dict[str, str] = {}
     for line in GROUPS.strip().replace("\n    ", " ").splitlines():
         title, _, homes = line.partition(": ")
         found |= dict.fromkeys(homes.split(), title)
@@ -479,9 +479,9 @@ def listing(names: dict[str, Any], grouped: bool) -> list[str]:
 
 def links(names: Iterable[str]) -> str:
     """Names in columns, each of which leads to its entry on this page."""
-    shown = [(full.rpartition(".")[2], full) for full in names]
-    wide = " wide" * any(len(name) > 20 for name, _ in shown)
-    shown = [f"[`{name}`](#{full})" for name, full in shown]
+    last = {full: full.rpartition(".")[2] for full in names}
+    wide = " wide" * any(len(name) > 20 for name in last.values())
+    shown = [f"[`{name}`](#{full})" for full, name in last.items()]
     return f'<div class="names{wide}" markdown>\n' + "\n".join(shown) + "\n</div>"
 
 
