@@ -4,7 +4,8 @@
     python tools/limits.py --check      says whether the list is out of date
 
 A name that refuses is there, and raises when it is called; its docstring begins with `Refused` and
-has the reason. All public modules are looked through, with their classes.
+has the reason. All public modules are looked through, with their classes; not
+torch.utils.tensorboard, which needs a package.
 """
 
 from __future__ import annotations
@@ -39,15 +40,13 @@ def modules() -> list[str]:
     for module in pkgutil.walk_packages(rushlight.__path__, "rushlight.", lambda name: None):
         found.add(module.name.removeprefix("rushlight.").removeprefix("rooms."))
     public = [m for m in found if not any(part.startswith("_") for part in m.split("."))]
+    public = [m for m in public if m.partition(".")[0] != "rooms" and "tensorboard" not in m]
     return sorted(public, key=lambda m: (m != "torch", m.count("."), m))
 
 
 def named(module: str) -> Iterator[tuple[str, Any]]:
     """The public names of a module, and those of its classes that the class itself states."""
-    try:
-        owner = importlib.import_module("rushlight" if module == "torch" else f"rushlight.{module}")
-    except ImportError:  # of a package that is not installed
-        return
+    owner = importlib.import_module("rushlight" if module == "torch" else f"rushlight.{module}")
     rows = _torch._table().get(module, {})
     for name in sorted({*dir(owner), *getattr(owner, "__all__", ()), *rows}):
         if name.startswith("_"):
