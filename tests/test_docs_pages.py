@@ -52,6 +52,29 @@ def test_every_picture_is_drawn_and_shown():
     assert kept | pages <= shown
 
 
+def test_the_gallery_has_every_example_that_draws():
+    drawing = {
+        p.stem for p in (ROOT / "examples").glob("*.py") if "savefig" in p.read_text("utf-8")
+    }
+    shown = re.findall(r"\(gallery/(\w+)\.webp\)", (DOCS / "gallery.md").read_text("utf-8"))
+    assert sorted(shown) == sorted(drawing) == sorted(p.stem for p in (DOCS / "gallery").iterdir())
+    assert max(p.stat().st_size for p in (DOCS / "gallery").iterdir()) < 100_000
+
+
+# What people look for in a search, and must find on a page that is no list of changes.
+SOUGHT = """backpropagation; automatic differentiation; reinforcement; vanishing; exercise;
+RUSHLIGHT_TRACE; TensorBoard; torchvision; Jupyter; mixed precision; reproducib; FAQ"""
+
+
+@pytest.mark.parametrize("words", [w.strip() for w in SOUGHT.split(";")])
+def test_what_people_look_for_is_on_a_page(words: str):
+    assert [
+        name(page)
+        for page in DOCS.rglob("*.md")
+        if words.lower() in page.read_text("utf-8").lower()
+    ]
+
+
 def test_every_program_says_what_it_prints():
     """A block that prints has its output behind it, so that the test above can compare."""
     silent = [

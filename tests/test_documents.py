@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
+import rushlight
 from test_import_arrows import ORDER, imports_of_torch
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -233,3 +234,23 @@ def test_what_an_index_shows_has_no_links():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["authors"]
     assert not re.search(r"\]\(|<img|http", project["readme"]["text"])
+
+
+def section(page: str, heading: str) -> str:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("heading", ["Is it for me?", "Install"])
+def test_the_first_screens_say_the_same(heading: str):
+    """README and home page; on the README make's targets follow."""
+    home = re.sub(r"^</?div.*>\n\n", "", section("docs/index.md", heading), flags=re.M)
+    home = home.strip()
+    assert len(home) > 500
+    assert section("README.md", heading).replace("](docs/", "](").strip().startswith(home)
+
+
+def test_readme_quotes_the_error_for_a_missing_name_as_it_is():
+    with pytest.raises(AttributeError) as caught:
+        _ = rushlight.linalg.common_notes
+    assert f"\nAttributeError: {caught.value}\n" in (ROOT / "README.md").read_text("utf-8")

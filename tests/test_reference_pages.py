@@ -26,13 +26,28 @@ def tool():
 
 # Other tests of the process leave names in the library's modules; a new process has none of theirs.
 IN_A_NEW_PROCESS = """
-import json, sys
+import ast, inspect, json, sys
 sys.path.insert(0, sys.argv[1])
 import api_pages, rushlight
-namespaces = [n for page in api_pages.PAGES.values() for n in page.namespaces]
-ours = [n for n in rushlight.__all__ if api_pages.is_ours(getattr(rushlight, n))]
-public = {n: list(api_pages.public(n)) for n in namespaces}
-print(json.dumps({"pages": api_pages.pages(), "public": public, "ours": ours}))
+parts = [part for page in api_pages.PAGES.values() for part in page.parts]
+split = {part.partition(":")[0] for part in parts if ":" in part} - {"Tensor"}
+members = sorted(n for n in dir(rushlight.Tensor) if not n.startswith("_"))
+public = {part: list(api_pages.public(part)) for part in {*parts, *split}}
+def named(name, value):
+    # The parameters that the page shows, and those that help() shows, where both can be read.
+    try:
+        forms = [f"def {line}: ..." for line in api_pages.usage(name, value)[0]]
+        declared = [n for n in inspect.signature(value).parameters if n not in ("self", "out")]
+        spec = ast.parse("".join(forms)).body[0].args
+    except (SyntaxError, TypeError, ValueError, IndexError):
+        return None
+    told = [*spec.posonlyargs, *spec.args, spec.vararg, *spec.kwonlyargs, spec.kwarg]
+    return [a.arg for a in told if a and a.arg != "out"], declared
+calls = {f"{part}.{name}": named(name, value)
+         for part in parts for name, value in api_pages.public(part).items()
+         if part[:6] != "Tensor" and len(api_pages.usage(name, value)[0]) == 1}
+found = {"calls": calls, "public": public, "members": members}
+print(json.dumps({"pages": api_pages.pages(), **found}))
 """
 
 
@@ -53,22 +68,36 @@ def test_navigation_has_its_pages(made):
 
 @pytest.mark.parametrize("path", [path for path in LISTED if path != "api/index.md"])
 def test_page_has_every_public_name(tool, found, made, path: str):
-    for namespace in tool.PAGES[Path(path).stem].namespaces:
-        public = found["public"][namespace]
-        assert public, f"{namespace} has no public names"
-        full = [tool.full_name(namespace, n) for n in public]
+    for part in tool.PAGES[Path(path).stem].parts:
+        public = found["public"][part]
+        assert public, f"{part} has no public names"
+        full = [tool.full_name(part, n) for n in public]
         missing = [n for n in full if f"{{#{n}}}" not in made[path]]
-        if namespace == "Tensor":  # in two rows, where a function of torch has the entry
-            rows = set(re.findall(r"`(?:torch\.)?(\w+)`", made[path].partition("## Members")[0]))
-            missing = [n for n in missing if n.rpartition(".")[2] not in rows]
         assert missing == []
 
 
-def test_pages_have_all_of_torch(tool, found):
-    """The rooms of the table and the rest make up the root namespace."""
-    parts = [n for p in tool.PAGES.values() for n in p.namespaces if n.startswith("torch:")]
+def test_pages_have_every_member_of_tensor(made, found):
+    """As an entry, or in a row where a function of torch has the entry."""
+    rows = set(re.findall(r"`(\w{2,}|t)`", made["api/tensor.md"].partition("## As functions")[2]))
+    entries = {n for part, names in found["public"].items() if part[:7] == "Tensor:" for n in names}
+    assert len(entries) > 100 and len(rows) > 300 and not rows & entries
+    assert sorted(rows | entries) == found["members"]
+
+
+@pytest.mark.parametrize("namespace", ["torch", "nn", "nn.functional"])
+def test_pages_of_groups_have_all_of_a_namespace(tool, found, namespace: str):
+    parts = [p for page in tool.PAGES.values() for p in page.parts if p.startswith(f"{namespace}:")]
     listed = [name for part in parts for name in found["public"][part]]
-    assert sorted(listed) == sorted({n for n in found["ours"] if not n.startswith("_")})
+    assert len(parts) > 3
+    assert sorted(listed) == sorted(found["public"][namespace])
+
+
+def test_every_group_is_on_a_page(tool, made):
+    """A home that no name has, or a group that no page has, is left over from a change."""
+    parts = [part.partition(":")[2] for page in tool.PAGES.values() for part in page.parts]
+    named = {title for part in parts for title in part.split("; ")}
+    shown = {h for text in made.values() for h in re.findall(r"^\[\*\*(.+)\*\*\]", text, re.M)}
+    assert set(tool.ORDER) <= named | shown
 
 
 def test_an_entry_has_signature_text_and_example(made):
@@ -76,6 +105,13 @@ def test_an_entry_has_signature_text_and_example(made):
     assert "softmax(input, dim, dtype=None, *, out=None) -> Tensor" in text
     assert "divided by its sum along dim" in text
     assert "```pycon\n>>> torch.softmax(" in text
+
+
+def test_a_call_names_the_parameters_that_help_shows(found):
+    """Of names with one form; help() takes them from the signature."""
+    read = {name: both for name, both in found["calls"].items() if both}
+    assert len(read) > 900
+    assert {name: both for name, both in read.items() if both[0] != both[1]} == {}
 
 
 def test_pages_have_no_addresses(made):

@@ -8,49 +8,244 @@ sees them; here the library is imported and asked. The site's build calls `pages
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
 import sys
-import types
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from public_stub import ROOMS, room_of
 
 import rushlight as torch
 
 len(torch.ops.OPS)  # every file of the table is read
 WIDTH = 88
 
-# The rooms of the table, as headings.
-ROOM_TITLES = {
-    "making": "Making tensors",
-    "elementwise": "Element by element",
-    "layout": "Shapes, views, joins",
-    "random": "Random numbers",
-    "matrix": "Matrices",
-    "reduction": "Sums, extremes, sorting",
-    "indexing": "Indexing",
-    "spectral": "Fourier transforms, windows",
-    "layers": "Functions of layers",
-}
+# The groups of names on the pages, in their order, and where the names of each are stated: the room
+# and the file of a function of the table, the file of another, or `name()` of a single one.
+GROUPS = """
+Modules and containers: module container
+Parameters: parameter
+Making tensors: making.creation making.from_data making.copies making.factory making.casts
+Arithmetic: elementwise.arithmetic
+Powers and roots: elementwise.powers
+Comparison, logic, bits: elementwise.comparison
+Choosing elements: elementwise.selection
+Complex numbers: elementwise.complex_numbers
+Elementary functions: elementwise.elementary sigmoid() tanh()
+Special functions: elementwise.special elementwise.incomplete_gamma
+Bessel functions: elementwise.bessel
+Orthogonal polynomials: elementwise.polynomials
+Sizes: layout.shape
+Order of dimensions: layout.transposes
+Parts: layout.slices
+Joining and splitting: layout.joining
+Rearranging: layout.rearrange
+By strides: layout.strided
+Views as copies: layout.view_copies
+Random numbers: random.samples random.families random.fills
+Products: matrix.products matrix.fused_products matrix.einsum
+Norms and distances: matrix.norms distance
+Solving, inverses, determinants: matrix.solving matrix.matrix_functions
+Factorizations: matrix.decompositions matrix.factors matrix.reflections
+Older names: matrix.removed
+Sums and means: reduction.reductions
+Extremes: reduction.extremes
+Scans: reduction.scans
+Sorting and searching: reduction.sorting
+Statistics: reduction.statistics
+Take and put: indexing.take indexing.subscript indexing.segments
+Gather and scatter: indexing.scatter
+Along a dimension: indexing.index_select
+Frames of a signal: spectral.short_time
+Windows: spectral.windows windows
+Linear: linear linear() bilinear()
+Convolution: conv layers.conv conv_tbc() convolution()
+Pooling: pooling layers.pooling layers.average_pooling layers.adaptive_pooling
+    layers.fractional_pooling
+Padding: padding layers.padding
+Images: upsampling pixelshuffle channelshuffle layers.interpolation
+    affine_grid_generator() grid_sampler() grid_sampler_2d() grid_sampler_3d()
+    native_channel_shuffle() channel_shuffle() pixel_shuffle() pixel_unshuffle()
+Reshaping: flatten fold layers.unfold
+Activation: activation layers.activation layers.softmax
+Normalization: batchnorm instancenorm normalization layers.normalization native_batch_norm()
+    native_group_norm() batch_norm_update_stats()
+Dropout: dropout layers.dropout native_dropout() alpha_dropout() feature_alpha_dropout()
+    feature_dropout()
+Recurrent: rnn layers.recurrent
+Attention and transformers: transformer MultiheadAttention() layers.attention layers.multi_head
+Embedding: sparse layers.embedding embedding_bag() embedding_renorm_()
+Losses: loss adaptive linear_cross_entropy_options layers.class_loss layers.loss layers.margin_loss
+    layers.ctc layers.linear_loss layers.torch_forms
+Rounding as small integers: layers.fake_quantization
+Gradients: grad_mode anomaly_mode _vmap _engine graph gradcheck function variable
+Sizes, memory, values: core
+Types and devices: rushlight dtypes device _tensor
+Settings: _root printing threads _alias
+Seeds: random
+Files and exchange: serialization dlpack
+Errors: errors linalg
+Other members: rare
+Older types: torch storage
+Sparse tensors: sparse_methods _products
+"""
 
 
 class Page(NamedTuple):
-    """A page of the reference: its title, an opening sentence, and its namespaces.
+    """A page of the reference: its title, an opening sentence, and its parts.
 
-    A namespace `torch:ROOM` is the part of torch whose functions that room of the table has.
+    A part is a namespace, or those of its groups that stand behind a colon.
     """
 
     title: str
     opening: str
-    namespaces: tuple[str, ...]
+    parts: tuple[str, ...]
+
+
+def _groups() -> dict[str, str]:
+    """The group by home and name."""
+    found: dict[str, str] = {}
+    for line in GROUPS.strip().replace("\n    ", " ").splitlines():
+        title, _, homes = line.partition(": ")
+        found |= dict.fromkeys(homes.split(), title)
+    return found
+
+
+GROUP = _groups()
+ORDER = ["Attributes", *dict.fromkeys(GROUP.values())]
+
+# Pages of torch, torch.nn and torch.nn.functional: the end of the file's name, the title, groups.
+SPLIT = {
+    "torch": """
+making: Making tensors, random numbers | Making tensors; Random numbers
+arithmetic: Arithmetic, comparison | Arithmetic; Powers and roots; Comparison, logic, bits;
+    Choosing elements; Complex numbers
+elementary: Elementary and special functions | Elementary functions; Special functions
+layout: Shapes, views, joins | Sizes; Order of dimensions; Parts; Joining and splitting;
+    Rearranging; By strides; Views as copies
+matrix: Matrices | Products; Norms and distances; Solving, inverses, determinants; Factorizations;
+    Older names
+reduction: Sums, extremes, sorting | Sums and means; Extremes; Scans; Sorting and searching;
+    Statistics
+indexing: Indexing | Take and put; Gather and scatter; Along a dimension
+layers: Functions of layers | Linear; Convolution; Pooling; Padding; Images; Activation;
+    Normalization; Dropout; Recurrent; Embedding; Losses; Rounding as small integers
+types: Types, devices, storages | Types and devices; Errors; Older types
+other: Modes, settings, seeds, files, signals | Gradients; Settings; Seeds; Files and exchange;
+    Frames of a signal; Windows; Other members
+""",
+    "nn": """
+modules: Modules and containers | Modules and containers; Parameters
+linear: Linear, dropout, embedding, reshaping | Linear; Dropout; Embedding; Reshaping; Images
+convolution: Convolution, pooling, padding | Convolution; Pooling; Padding
+activation: Activation | Activation
+normalization: Normalization | Normalization
+recurrent: Recurrent layers, attention, transformers | Recurrent; Attention and transformers
+losses: Losses and distances | Losses; Norms and distances
+""",
+    "functional": """
+convolution: Convolution, pooling, padding, images | Convolution; Pooling; Padding; Reshaping;
+    Images
+activation: Activation, normalization, dropout | Activation; Elementary functions; Normalization;
+    Dropout
+losses: Losses and distances | Losses; Norms and distances
+linear: Linear, attention, embedding | Linear; Attention and transformers; Embedding
+""",
+}
+
+
+def split(stem: str, namespace: str) -> dict[str, Page]:
+    """The pages of a namespace that has several, by the names of their files."""
+    found = {}
+    for line in SPLIT[stem].strip().replace("\n    ", " ").splitlines():
+        end, _, rest = line.partition(": ")
+        title, _, groups = rest.partition(" | ")
+        whole = "torch" if namespace == "torch" else f"torch.{namespace}"
+        found[f"{stem}-{end}"] = Page(
+            f"{whole}: {title[0].lower()}{title[1:]}", "", (f"{namespace}:{groups}",)
+        )
+    return found
 
 
 PAGES = {
+    "tensor": Page(
+        "torch.Tensor",
+        "Members of tensors, and the methods that are functions of torch.",
+        ("Tensor:Attributes; Sizes, memory, values; Gradients; Types and devices",),
+    ),
+    "tensor-more": Page(
+        "torch.Tensor: conversion, filling, sparse tensors",
+        "Conversion to other types, filling, members of sparse tensors, and rare ones.",
+        (
+            "Tensor:Making tensors; Choosing elements; Sizes; Parts; Rearranging; By strides; "
+            "Random numbers; Sums and means; Take and put; Other members; Older types; "
+            "Sparse tensors",
+        ),
+    ),
+    **split("torch", "torch"),
+    "autograd": Page(
+        "torch.autograd",
+        "Backpropagation, which is automatic differentiation in reverse mode: backward and "
+        "gradients, modes, the graph and its hooks.",
+        (
+            "autograd",
+            "autograd.graph",
+            "autograd.grad_mode",
+            "autograd.anomaly_mode",
+        ),
+    ),
+    "autograd-more": Page(
+        "torch.autograd: functions, forward mode, profiler",
+        "What a custom function is given, Jacobians, forward mode, the profiler.",
+        (
+            "autograd.function",
+            "autograd.functional",
+            "autograd.forward_ad",
+            "autograd.profiler",
+        ),
+    ),
+    "func": Page("torch.func", "Transforms of functions: grad, vmap, jvp, vjp.", ("func",)),
+    **split("nn", "nn"),
+    "nn-init": Page("torch.nn.init", "How parameters start.", ("nn.init",)),
+    "nn-utils": Page(
+        "torch.nn.utils, torch.nn.parameter",
+        "Clipping of gradients, packed sequences, weights in another form.",
+        ("nn.utils", "nn.utils.rnn", "nn.parameter"),
+    ),
+    **split("functional", "nn.functional"),
+    "optim": Page("torch.optim", "Optimizers.", ("optim",)),
+    "optim-schedules": Page(
+        "torch.optim.lr_scheduler, torch.optim.swa_utils",
+        "Schedules of the learning rate, averages of the weights.",
+        ("optim.lr_scheduler", "optim.swa_utils"),
+    ),
+    "linalg": Page("torch.linalg", "Linear algebra.", ("linalg",)),
+    "fft": Page(
+        "torch.fft, torch.signal",
+        "Discrete Fourier transforms, windows.",
+        ("fft", "signal.windows"),
+    ),
+    "special": Page("torch.special", "Special functions.", ("special",)),
+    "distributions": Page("torch.distributions", "Random variables.", ("distributions",)),
+    "data": Page(
+        "torch.utils.data", "Data sets, samplers, and the loader of batches.", ("utils.data",)
+    ),
+    "utils": Page(
+        "torch.utils",
+        "Checkpointing, exchange of memory, hooks.",
+        ("utils.checkpoint", "utils.dlpack", "utils.hooks"),
+    ),
+    "sparse": Page(
+        "torch.sparse, torch.masked", "Sparse and masked tensors.", ("sparse", "masked")
+    ),
+    "fx": Page("torch.fx", "Programs traced into graphs.", ("fx",)),
+    "more": Page(
+        "More namespaces",
+        "Saving, overrides, profiling.",
+        ("serialization", "overrides", "profiler", "quasirandom", "memory"),
+    ),
     "explain": Page(
         "rushlight.explain",
         "The graph as a person can read it: text, pictures, a page. Only rushlight has these.",
@@ -62,78 +257,26 @@ PAGES = {
         "what programs ask of an accelerator is torch.accelerator.",
         ("devices", "accelerator"),
     ),
-    "autograd": Page(
-        "torch.autograd",
-        "Backward and gradients, modes, custom functions, the graph and its hooks.",
-        (
-            "autograd",
-            "autograd.graph",
-            "autograd.functional",
-            "autograd.forward_ad",
-            "autograd.grad_mode",
-            "autograd.function",
-            "autograd.anomaly_mode",
-            "autograd.profiler",
-        ),
-    ),
-    "func": Page("torch.func", "Transforms of functions: grad, vmap, jvp, vjp.", ("func",)),
-    "tensor": Page("torch.Tensor", "Members of tensors.", ("Tensor",)),
-    **{
-        f"torch-{room}": Page(f"torch: {title.lower()}", "Functions of torch.", (f"torch:{room}",))
-        for room, title in ROOM_TITLES.items()
-    },
-    "torch-other": Page(
-        "torch: modes, types, settings",
-        "What of torch computes nothing: modes, types, settings, saving.",
-        ("torch:",),
-    ),
-    "nn": Page(
-        "torch.nn",
-        "Layers, losses, containers, and how their parameters start.",
-        ("nn", "nn.init", "nn.parameter", "nn.utils", "nn.utils.rnn"),
-    ),
-    "functional": Page("torch.nn.functional", "Layers as functions.", ("nn.functional",)),
-    "optim": Page(
-        "torch.optim",
-        "Optimizers, and schedules of their learning rates.",
-        ("optim", "optim.lr_scheduler", "optim.swa_utils"),
-    ),
-    "linalg": Page("torch.linalg", "Linear algebra.", ("linalg",)),
-    "fft": Page("torch.fft", "Discrete Fourier transforms.", ("fft",)),
-    "special": Page(
-        "torch.special, torch.signal", "Special functions, windows.", ("special", "signal.windows")
-    ),
-    "distributions": Page("torch.distributions", "Random variables.", ("distributions",)),
-    "utils": Page(
-        "torch.utils",
-        "Data loading, checkpointing, exchange of memory, hooks.",
-        ("utils.data", "utils.checkpoint", "utils.dlpack", "utils.hooks"),
-    ),
-    "more": Page(
-        "More namespaces",
-        "Sparse and masked tensors, saving, tracing, profiling.",
-        (
-            *("sparse", "masked", "serialization", "fx", "overrides", "profiler"),
-            *("quasirandom", "memory"),
-        ),
-    ),
 }
 
 
-def public(namespace: str) -> dict[str, Any]:
-    """The functions and classes of a namespace, by name; of Tensor its members."""
+@functools.cache
+def public(part: str) -> dict[str, Any]:
+    """The functions and classes of a part of a page, by name; of Tensor its members."""
+    namespace, _, groups = part.partition(":")
     if namespace == "Tensor":
         tensor = torch.Tensor
-        return {n: inspect.getattr_static(tensor, n) for n in dir(tensor) if not n.startswith("_")}
-    whole, colon, room = namespace.partition(":")
-    module = torch if colon else importlib.import_module(f"rushlight.{whole}")
+        found = {n: inspect.getattr_static(tensor, n) for n in dir(tensor) if not n.startswith("_")}
+        own = {n: v for n, v in found.items() if n not in shared() and not is_in_place(n, found)}
+        return {n: v for n, v in own.items() if group_of(n, v) in groups.split("; ")}
+    module = torch if namespace == "torch" else importlib.import_module(f"rushlight.{namespace}")
     listed: Iterable[str] = getattr(module, "__all__", None) or [
         n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__
     ]
     found = {n: getattr(module, n) for n in listed if not n.startswith("_")}
     found = {n: v for n, v in found.items() if is_ours(v)}
-    if colon:
-        found = {n: v for n, v in found.items() if room_of_any(v) == room}
+    if groups:
+        found = {n: v for n, v in found.items() if group_of(n, v) in groups.split("; ")}
     return dict(sorted(found.items(), key=lambda item: (item[0].lower(), item[0])))
 
 
@@ -143,11 +286,22 @@ def is_ours(value: Any) -> bool:
     return callable(value) and home.startswith(("rushlight", "torch"))
 
 
-def room_of_any(value: Any) -> str:
-    """The room of a function of torch; "" for what is no function of the table."""
-    if isinstance(value, type) or not hasattr(inspect.unwrap(value), "__module__"):
-        return ""
-    return room_of(value)
+def home(value: Any) -> str:
+    """Where a value is stated: "layers.conv" of a function of the table, else the file."""
+    target = value if isinstance(value, type) else inspect.unwrap(value)
+    entry = getattr(target, "entry", None) or getattr(getattr(target, "base", None), "entry", None)
+    if entry is not None and entry.place:
+        path = Path(entry.place[0])
+        return f"{path.parent.name}.{path.stem}"
+    words = (getattr(target, "__module__", None) or "core").split(".")
+    return ".".join(words[-2:] if "ops" in words else words[-1:])
+
+
+def group_of(name: str, value: Any) -> str:
+    """The title of the group that a value belongs to; "" where it has none."""
+    if not callable(value):
+        return "Attributes"
+    return GROUP.get(f"{name}()") or GROUP.get(home(value), "")
 
 
 def full_name(namespace: str, name: str) -> str:
@@ -163,13 +317,7 @@ def full_name(namespace: str, name: str) -> str:
 
 def entry(full: str, value: Any, level: int) -> str:
     """Heading, signature, text and example of one name."""
-    name = full.rpartition(".")[2]
-    doc = inspect.getdoc(value) or ""
-    called, doc = split_usage(name, doc)
-    if isinstance(value, (property, types.GetSetDescriptorType, types.MemberDescriptorType)):
-        called = []
-    elif not called:
-        called = signature(name, value)
+    called, doc = usage(full.rpartition(".")[2], value)
     parts = [f"{'#' * level} {full} {{#{full}}}"]
     if isinstance(value, type):
         parts[0] = f"{'#' * level} class {full} {{#{full}}}"
@@ -192,6 +340,15 @@ def members(cls: type) -> dict[str, Any]:
         if not name.startswith("_") and shown and getattr(plain, "__doc__", None):
             found[name] = plain
     return found
+
+
+def usage(name: str, value: Any) -> tuple[list[str], str]:
+    """The calls of a value, in the words of its docstring or else as it is declared; the rest of
+    the docstring."""
+    called, doc = split_usage(name, inspect.getdoc(value) or "")
+    if not callable(value):
+        called = []
+    return called or signature(name, value) * callable(value), doc
 
 
 def split_usage(name: str, doc: str) -> tuple[list[str], str]:
@@ -280,57 +437,93 @@ def pages() -> dict[str, str]:
 
 
 def page(name: str) -> str:
-    """One page: for each namespace the names it has, then an entry for each."""
-    title, opening, namespaces = PAGES[name]
-    parts = ["---\nsearch:\n  boost: 0.5\n---", f"# {title}", opening]
-    for namespace in namespaces:
-        found = public(namespace)
-        if namespace == "Tensor":
-            parts += tensor(found)
-            continue
-        if len(namespaces) > 1:
-            parts.append(f"## torch.{namespace}")
-        names = {full_name(namespace, n): v for n, v in found.items()}
-        parts.append(links(names))
-        parts += [entry(full, value, 3) for full, value in names.items()]
-    return "\n\n".join(parts) + "\n"
+    """One page: for each part the names it has, then an entry for each."""
+    title, opening, parts = PAGES[name]
+    text = [f"# {title}", opening]
+    for part in parts:
+        found = public(part)
+        if len(parts) > 1:
+            text.append(f"## torch.{part}")
+        names = {full_name(part, n): v for n, v in found.items()}
+        text += listing(names, len(parts) == 1)
+    if name == "tensor":
+        text.insert(2, "Methods that are functions of torch, too: [below](#as-functions-of-torch).")
+        text += methods()
+    return "\n\n".join(piece for piece in text if piece) + "\n"
+
+
+def listing(names: dict[str, Any], grouped: bool) -> list[str]:
+    """Names in columns, then an entry for each; an in-place form is told in the entry of the name
+    without `_`. grouped: by groups, where each name has one and there are several."""
+    entries = {n: v for n, v in names.items() if not (n.endswith("_") and n[:-1] in names)}
+    groups: dict[str, list[str]] = {}
+    for full, value in entries.items():
+        groups.setdefault(group_of(full.rpartition(".")[2], value), []).append(full)
+    if not grouped or "" in groups:
+        groups = {"": list(entries)}
+    several = len(groups) > 1
+    top, below = [], []
+    for heading in sorted(groups, key=["", *ORDER].index):
+        mark = re.sub(r"\W+", "-", heading.lower())
+        columns = links(groups[heading])
+        top.append(f"[**{heading}**](#{mark})\n\n{columns}" if several else columns)
+        if several:
+            below.append(f"## {heading} {{#{mark} data-search-exclude}}")
+        for full in groups[heading]:
+            text = entry(full, entries[full], 3)
+            if f"{full}_" in names:
+                last = full.rpartition(".")[2]
+                text += f"\n\nIn place: [`{last}_`](#{full}_){{#{full}_}}."
+            below.append(text)
+    return top + below
 
 
 def links(names: Iterable[str]) -> str:
-    """Names in columns, each of which leads to its entry on this page; in-place forms stand behind
-    the names without `_`, and are left out."""
-    every = list(names)
-    kept = [full for full in every if not (full.endswith("_") and full[:-1] in every)]
-    shown = [f"[`{full.rpartition('.')[2]}`](#{full})" for full in kept]
-    return '<div class="names" markdown>\n' + "\n".join(shown) + "\n</div>"
+    """Names in columns, each of which leads to its entry on this page."""
+    last = {full: full.rpartition(".")[2] for full in names}
+    wide = " wide" * any(len(name) > 20 for name in last.values())
+    shown = [f"[`{name}`](#{full})" for full, name in last.items()]
+    return f'<div class="names{wide}" markdown>\n' + "\n".join(shown) + "\n</div>"
 
 
-def tensor(found: dict[str, Any]) -> list[str]:
-    """The members of Tensor: in full only those that are not functions of torch too."""
-    functions = {n for n in found if inspect.isroutine(getattr(torch, n, None))}
-    in_place = {n for n in found if n.endswith("_") and n[:-1] in found and n not in functions} | {
-        n for n in functions if n.endswith("_")
-    }
-    functions -= in_place
-    own = {f"torch.Tensor.{n}": v for n, v in found.items() if n not in functions | in_place}
-    shared = " ".join(f"`torch.{n}`" for n in sorted(functions))
+@functools.cache
+def shared() -> dict[str, str]:
+    """The methods of Tensor that are functions of torch, and the page of each."""
+    parts = {part: name for name, page in PAGES.items() for part in page.parts}
+    places = {n: name for part, name in parts.items() if part[:6] == "torch:" for n in public(part)}
+    return {n: p for n, p in places.items() if hasattr(torch.Tensor, n) and not n.endswith("_")}
+
+
+def is_in_place(name: str, members: Container[str]) -> bool:
+    """Whether a member of Tensor is told by the name before its `_`."""
+    return name.endswith("_") and (name[:-1] in members or hasattr(torch, name))
+
+
+def methods() -> list[str]:
+    """The members of Tensor whose entries are elsewhere."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(shared()):
+        groups.setdefault(group_of(name, getattr(torch, name)), []).append(name)
+    members = dir(torch.Tensor)
+    in_place = [n for n in members if n[0] != "_" and is_in_place(n, members)]
     return [
-        links(own),
         "## As functions of torch",
-        "`x.name(...)` is `torch.name(x, ...)`, where their signature and example are:",
-        shared,
+        "`x.name(...)` is `torch.name(x, ...)`, where signature and example are.",
+        *(
+            f"**{title}**: "
+            + " ".join(f"[`{n}`]({shared()[n]}.md#torch.{n})" for n in groups[title])
+            for title in sorted(groups, key=ORDER.index)
+        ),
         "## In place",
         "A name with `_` at its end is the method of the name before it, and writes the result "
         "into the tensor itself:",
-        " ".join(f"`{n}`" for n in sorted(in_place)),
-        "## Members",
-        *(entry(full, value, 3) for full, value in own.items()),
+        " ".join(f"`{n}`" for n in in_place),
     ]
 
 
 def index() -> str:
     """The first page of the reference."""
-    rows = [f"| [{p.title}]({n}.md) | {p.opening} |" for n, p in PAGES.items()]
+    rows = [f"| [{p.title}]({name}.md) | {contents(p)} |" for name, p in PAGES.items()]
     return "\n".join(
         [
             "# API reference",
@@ -347,11 +540,22 @@ def index() -> str:
     )
 
 
+def contents(page: Page) -> str:
+    """A page in a few words: its opening sentence, its groups, or the first names of few groups."""
+    if page.opening:
+        return page.opening
+    groups = page.parts[0].partition(":")[2].split("; ")
+    if len(groups) > 3:
+        return ", ".join([groups[0], *(each.lower() for each in groups[1:])])
+    names = [n for n in public(page.parts[0]) if not n.endswith("_")]
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
 def anchors(made: dict[str, str]) -> dict[str, str]:
     """Where each name has its entry in these pages: `torch.fft.fft` -> `api/fft.md#...`."""
     found: dict[str, str] = {}
     for path, text in made.items():
-        for name in re.findall(r"^#+ .*\{#([\w.]+)\}$", text, re.M):
+        for name in re.findall(r"\{#((?:torch|rushlight)\.[\w.]+)\}", text):
             found.setdefault(name, f"{path}#{name}")
     return found
 
@@ -363,8 +567,6 @@ def main() -> None:
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         (target / path).write_text(text, encoding="utf-8")
 
-
-assert {*ROOMS} == {*ROOM_TITLES}
 
 if __name__ == "__main__":
     main()

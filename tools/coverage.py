@@ -120,6 +120,7 @@ def page() -> str:
         missing = sorted(r.names - r.here)
         if missing:
             lines.append(f"- **{r.module}**: {', '.join(missing)}")
+    lines += ["", "Some names are here and refuse when they are called: [limits](limits.md)."]
     return "\n".join(lines) + "\n"
 
 

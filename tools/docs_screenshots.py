@@ -1,6 +1,7 @@
 """Take the screenshots of docs/screenshots/: pages of `explain.page`, in Chromium.
 
     python tools/docs_examples.py && python tools/docs_screenshots.py
+    make examples && python tools/docs_screenshots.py --gallery      docs/gallery/, smaller
 
 The pages are those that the documentation's code wrote into docs/pictures/. Needs what the tests of
 pages need: Playwright and the system's Chromium (tests/explain/browser.py).
@@ -59,8 +60,24 @@ def take(pages: Pages, name: str, shot: Shot) -> None:
     tab.screenshot(path=str(ROOT / "docs" / "screenshots" / f"{name}.png"))
 
 
+def gallery() -> None:
+    """The pictures that the examples have written, small enough for a page."""
+    from PIL import Image  # it comes with matplotlib, which drew them
+
+    target = ROOT / "docs" / "gallery"
+    target.mkdir(exist_ok=True)
+    for path in sorted((ROOT / "examples" / "out").glob("*.png")):
+        name = "digits" if path.stem == "learning_curve" else path.stem
+        picture = Image.open(path).convert("RGB")
+        picture.thumbnail((1200, 1200))
+        picture.save(target / f"{name}.webp", quality=75, method=6)
+
+
 def main() -> None:
     """Take all of them, or those that are named."""
+    if sys.argv[1:] == ["--gallery"]:
+        gallery()
+        return
     (ROOT / "docs" / "screenshots").mkdir(exist_ok=True)
     with launched() as browser:
         pages = Pages(browser)

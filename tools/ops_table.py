@@ -55,7 +55,8 @@ def page() -> str:
     for where, title in NAMESPACES.items():
         table = namespace(where)
         # In-place forms are marked in the row of the function itself.
-        names = [n for n in sorted(table) if not (n.endswith("_") and n[:-1] in table)]
+        public = sorted(n for n in table if not n.startswith("_"))
+        names = [n for n in public if not (n.endswith("_") and n[:-1] in table)]
         rows = [r for r in (row(name, table[name]) for name in names) if r]
         if rows:
             head = ["| function | kind | forms | what it does |", "|---|---|---|---|"]

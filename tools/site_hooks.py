@@ -4,6 +4,7 @@
 - Pages that stand elsewhere (OUTSIDE).
 - `<!-- include: NAME.md -->` on a page becomes that page of docs/, without its title.
 - A link to a file that is not part of the site becomes the file's path.
+- In a search a function comes before what is written about it (BOOSTS).
 - A name in `code` that has an entry in the reference links to it: `torch.func.vmap`, `nn.Linear`.
 """
 
@@ -29,6 +30,13 @@ OUTSIDE = {
     "design/contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
 }
+# How much pages count in a search, by the beginning of their paths; 0 leaves them out.
+# The first beginning that fits is taken.
+BOOSTS = {"ops.md": 0, "changelog.md": 0.1, "performance.md": 0.2, "design/": 0.3}
+BOOSTS |= {"tutorial/": 0.35, "coverage.md": 0.3}
+BOOSTS |= {"api/index": 0.2, "api/nn": 2.4, "api/functional": 2.2, "api/optim": 2.4}
+BOOSTS |= {"api/torch": 2, "api/tensor": 1.8, "api/": 1.5}
+
 # How a name in `code` may begin, and what that stands for.
 SHORT = {"nn.": "torch.nn.", "F.": "torch.nn.functional.", "Tensor.": "torch.Tensor."}
 SHORT |= {
@@ -56,10 +64,16 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(text: str, page: Any, config: Any, files: Any) -> str:
     """Put in what is included, and mend links that lead out of the site."""
     path = page.file.src_uri
+    boost = next((value for start, value in BOOSTS.items() if path.startswith(start)), 1)
+    page.meta["search"] = {"boost": boost, "exclude": not boost}
     text = re.sub(r"^<!-- include: (\S+) -->$", lambda found: included(found[1]), text, flags=re.M)
     parts = re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)
     parts[::2] = [
-        re.sub(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)", lambda found: link(found, path, files), part)
+        re.sub(
+            r"(?<!!)\[((?:[^\]\n]|\n(?!\n))+)\]\(([^)\s]+)\)",
+            lambda found: link(found, path, files),
+            part,
+        )
         for part in parts[::2]
     ]
     # A list may follow its paragraph at once on the pages; this Markdown wants a line between.
