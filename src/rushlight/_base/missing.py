@@ -120,9 +120,14 @@ def show_whole(module: str) -> None:
 
 
 def _public(names: dict[str, Any]) -> set[str]:
-    """What a module shows to `dir()`: the names of `__all__`, and those of every module."""
-    shown = names.get("__all__") or [n for n in names if not n.startswith("_")]
-    return {*shown, *(n for n in names if n.startswith("__"))}
+    """What a module shows to `dir()`: its public names, and what every module has; of a module with
+    `__all__` nothing that it imports beside."""
+    own = names["__name__"], torch_spelling(names["__name__"])
+    shown = {n for n in names if n[0] != "_" or n[:2] == "__"}
+    if "__all__" not in names:
+        return shown
+    stated = {n for n in shown if n[0] == "_" or getattr(names[n], "__module__", "") in own}
+    return stated.union(names["__all__"])
 
 
 def missing_name(
