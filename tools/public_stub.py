@@ -60,6 +60,8 @@ IMPORTS = {
     "_dtype": "from {up}_base.dtypes import dtype as _dtype",
     "_Generator": "from {up}_devices.generator import Generator as _Generator",
     "_Size": "from {up}_base.size import Size as _Size",
+    "_UntypedStorage": "from {up}_core import UntypedStorage as _UntypedStorage",
+    "_RemovableHandle": "from {up}_base.handles import RemovableHandle as _RemovableHandle",
 }
 ALIASES = {
     "_Number": "_int | _float | _bool | _complex",
@@ -85,6 +87,7 @@ AS_THEY_STAND = "Tensor int float bool str Flag Ints Sizes Number dtype Generato
 AS_THEY_STAND += ["Sequence[Tensor]"]
 # Words of other annotations.
 _WORDS = TYPES | {"Size": "_Size", "complex": "_complex"}
+_WORDS |= {n: f"_{n}" for n in "UntypedStorage RemovableHandle".split()}
 _WORDS |= {w: w for w in "None Sequence Callable tuple list dict return_types".split()}
 # Further typed names of the root, where they are.
 _TYPED = "_core autograd func _base.device _base.dtypes _devices.generator random".split()
@@ -136,6 +139,7 @@ def translated(annotation: str) -> str | None:
 _NO_DEFAULT = inspect.Parameter.empty
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_REST = inspect.Parameter.VAR_POSITIONAL
 
 
 def parameters(signature: Signature, others: Sequence[Signature] = ()) -> list[Parameter]:
@@ -253,7 +257,7 @@ def type_of(value: Any) -> str:
 def result_type(function: Any, entry: Any, required: list[Parameter], signature: Signature) -> str:
     """What a call gives: as declared, or as its samples or small tensors show."""
     known = translated(signature.result)
-    if known:
+    if known not in (None, "Tensor") or (known and not isinstance(function, _core.Op)):
         return known
     for calls, enough in ((sample_calls(entry), 12), (guessed_calls(required), 1)):
         seen: list[str] = []
@@ -267,9 +271,12 @@ def result_type(function: Any, entry: Any, required: list[Parameter], signature:
         kinds = sorted(set(seen))
         if len(kinds) > 1 and all(k.startswith("tuple[Tensor") for k in kinds):
             return "tuple[Tensor, ...]"
+        if known and kinds:  # all that is said of most: a Tensor, or several
+            several = [k for k in kinds if k.startswith(("tuple[", "return_types."))]
+            return several[0] if len(several) == len(kinds) == 1 else known
         if kinds:
             return kinds[0] if len(kinds) == 1 else "Any"
-    return ""
+    return known or ""
 
 
 # ---- stubs
@@ -322,7 +329,7 @@ def valid(params: list[Parameter]) -> list[Parameter]:
 
 
 def required_of(params: list[Parameter]) -> list[Parameter]:
-    return [p for p in params if not p.default or p.kind is inspect.Parameter.VAR_POSITIONAL]
+    return [p for p in params if not (p.default or f"{p.kind} {p.type}" == f"{_REST} Any")]
 
 
 def function_stub(name: str, function: Any, entry: Any, *, method: bool = False) -> list[str]:
@@ -333,6 +340,8 @@ def function_stub(name: str, function: Any, entry: Any, *, method: bool = False)
     doc = "" if method or in_place else summary(entry, function)
     own, listed = own_signature(function), signatures(function)
     params = valid([p for p in parameters(own, listed) if not p.name.startswith("_")])
+    if method and params[0].type == "Any":
+        params[0].type = "Tensor"
     if in_place:
         params = [p for p in params if p.name not in ("out", "inplace")]
 
@@ -341,7 +350,11 @@ def function_stub(name: str, function: Any, entry: Any, *, method: bool = False)
 
     def written(params: list[Parameter], result: str, decorators: list[str]) -> list[str]:
         if method:
-            params = [Parameter("self", "", "", _EITHER), *params[1:]]
+            given = [p for p in params[1:] if p.name != "out"]  # of functions alone
+            params = [Parameter("self", "", "", _EITHER), *given]
+        for p in params if result.startswith(("tuple[", "return_types.")) else []:
+            if p.name == "out" and p.type == "Tensor | None":
+                p.type = "Sequence[Tensor] | None"
         for p in params if one_by_one else []:
             if p.type == "Sequence[_int]" and p.kind is _EITHER and not p.default:
                 p.kind, p.type = inspect.Parameter.VAR_POSITIONAL, "_Ints"
@@ -414,6 +427,7 @@ def _import_order(name: str) -> tuple[int, str]:
     )
 
 
+PRIVATE_METHODS = "_indices _nnz _values".split()  # programs call them
 ROOMS = "making elementwise layout random matrix reduction indexing spectral layers".split()
 
 
@@ -602,7 +616,7 @@ def methods_body(room: str) -> list[str]:
     sample = make(2, 2)
     for name in sorted(dir(torch.Tensor)):
         value = inspect.getattr_static(torch.Tensor, name)
-        if name.startswith("_") or isinstance(
+        if (name.startswith("_") and name not in PRIVATE_METHODS) or isinstance(
             value, (types.GetSetDescriptorType, types.MethodDescriptorType)
         ):
             continue  # in _core.pyi

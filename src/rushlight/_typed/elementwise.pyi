@@ -5,8 +5,10 @@ from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from .. import return_types
 from .._core import Tensor
 from ..ops.elementwise.arithmetic import positive as positive
 from ..ops.elementwise.comparison import is_inference as is_inference
@@ -287,7 +289,7 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What is behind the point."""
 
 def frac_(input: Tensor) -> Tensor: ...
-def frexp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.frexp:
     """Mantissa and exponent: input = mantissa * 2 ** exponent."""
 
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -144,8 +144,8 @@ def slice_copy(
     out: Tensor | None = None,
 ) -> Tensor: ...
 def split_copy(
-    input: Tensor, split_size: _int, dim: _int = 0, *, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor, split_size: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...]:
     """Pieces of one size along a dimension, in memory of its own."""
 
 def split_with_sizes(
@@ -154,7 +154,11 @@ def split_with_sizes(
     """Pieces of the given sizes along a dimension."""
 
 def split_with_sizes_copy(
-    input: Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: Tensor | None = None
+    input: Tensor,
+    split_sizes: Sequence[_int],
+    dim: _int = 0,
+    *,
+    out: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, ...]:
     """Pieces of the given sizes along a dimension, in memory of its own."""
 
@@ -194,7 +198,9 @@ def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Ten
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """The entries of a dimension, as a tuple."""
 
-def unbind_copy(input: Tensor, dim: _int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
+def unbind_copy(
+    input: Tensor, dim: _int = 0, *, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...]:
     """The entries of a dimension, as a tuple, in memory of its own."""
 
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
@@ -203,7 +209,7 @@ def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
 def unfold_copy(
     input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None
 ) -> Tensor: ...
-def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> Tensor:
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Pieces of one size along a dimension, that may be written in place each by itself."""
 
 def unsafe_split_with_sizes(

@@ -116,7 +116,7 @@ def eig(input: Any, A: Any = None, upper: Any = None) -> Any:
 def einsum(*args: Any) -> Tensor:
     """The sum of products that the equation's subscripts describe: einsum('bij,bjk->bik', x, y)."""
 
-def geqrf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.geqrf:
     """The QR factorisation as LAPACK keeps it: R, below it the reflections, and their factors."""
 
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -195,7 +195,7 @@ def renorm(
 ) -> Tensor:
     """input with the p-norm of each slice along dim brought down to maxnorm."""
 
-def slogdet(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.slogdet:
     """The sign and the logarithm of the absolute value of determinants."""
 
 def solve(input: Any, A: Any = None, upper: Any = None) -> Any:

@@ -36,8 +36,12 @@ def amin(
     """The smallest element, of all or along dimensions; ties share the gradient."""
 
 def aminmax(
-    input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor,
+    *,
+    dim: _int | None = None,
+    keepdim: _bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.aminmax:
     """The smallest and the largest element."""
 
 def any(
@@ -81,10 +85,10 @@ def bucketize(
 def count_nonzero(input: Tensor, dim: _Ints | None = None, *, out: Tensor | None = None) -> Tensor:
     """How many elements are not zero."""
 
-def cummax(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
+def cummax(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = None) -> return_types.cummax:
     """The largest entry so far along a dimension, and its index."""
 
-def cummin(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
+def cummin(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = None) -> return_types.cummin:
     """The smallest entry so far along a dimension, and its index."""
 
 def cumprod(
@@ -162,8 +166,13 @@ def isin(
     """Whether each element is among the test elements."""
 
 def kthvalue(
-    input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor,
+    k: _int,
+    dim: _int = -1,
+    keepdim: _bool = False,
+    *,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.kthvalue:
     """The k-th smallest entry of a dimension, and where it was."""
 
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
@@ -207,8 +216,8 @@ def min(
     input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None
 ) -> return_types.min: ...
 def mode(
-    input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None
+) -> return_types.mode:
     """The most frequent entry of a dimension, and where it was last."""
 
 @overload
@@ -320,8 +329,8 @@ def topk(
     largest: _bool = True,
     sorted: _bool = True,
     *,
-    out: Tensor | None = None,
-) -> Tensor:
+    out: Sequence[Tensor] | None = None,
+) -> return_types.topk:
     """The k largest (or smallest) entries of a dimension in order, and where each was."""
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number = 1.0, dim: _int = -1) -> Tensor:

@@ -112,6 +112,7 @@ class Buffer(rl.Tensor, metaclass=_BufferMeta):
     (['mean'], [])
     """
 
+    persistent: bool
     __torch_function__ = _core._disabled_torch_function_impl
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
