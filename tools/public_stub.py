@@ -427,7 +427,7 @@ def _import_order(name: str) -> tuple[int, str]:
     )
 
 
-PRIVATE_METHODS = "_indices _nnz _values".split()  # programs call them
+PRIVATE_METHODS = "_indices _make_subclass _make_wrapper_subclass _nnz _values".split()
 ROOMS = "making elementwise layout random matrix reduction indexing spectral layers".split()
 
 

@@ -72,7 +72,7 @@ class UninitializedTensorMixin(rl.Tensor):
         )
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc, metaclass]
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter that has no shape yet.
 
     >>> weight = nn.UninitializedParameter()

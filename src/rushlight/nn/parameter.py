@@ -118,7 +118,7 @@ class Buffer(rl.Tensor, metaclass=_BufferMeta):
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = rl.empty(0)
-        tensor = data.detach().requires_grad_(data.requires_grad)
+        tensor: Any = data.detach().requires_grad_(data.requires_grad)
         tensor.persistent = persistent
         tensor._is_buffer = True
         return tensor
