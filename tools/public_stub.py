@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import itertools
 import re
 import sys
 import types
@@ -31,7 +32,7 @@ from rushlight import _root as base
 from rushlight._base import dtypes
 from rushlight.ops import OPS, namespace
 from rushlight.ops.table.documentation import bound_signature, own_signature, signatures
-from rushlight.ops.table.signature import Signature
+from rushlight.ops.table.signature import Signature, read
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rushlight"
 WIDTH = 100
@@ -241,7 +242,8 @@ def type_of(value: Any) -> str:
     if isinstance(value, (tuple, list)) and all(isinstance(v, torch.Tensor) for v in value):
         if isinstance(value, list):
             return "list[Tensor]"
-        return f"tuple[{', '.join(['Tensor'] * len(value)) or 'Tensor, ...'}]"
+        several = ", ".join(["Tensor"] * len(value)) if len(value) > 1 else "Tensor, ..."
+        return f"tuple[{several}]"
     if value is None:
         return "None"
     for kind, name in (
@@ -257,9 +259,9 @@ def type_of(value: Any) -> str:
 def result_type(function: Any, entry: Any, required: list[Parameter], signature: Signature) -> str:
     """What a call gives: as declared, or as its samples or small tensors show."""
     known = translated(signature.result)
-    if known not in (None, "Tensor") or (known and not isinstance(function, _core.Op)):
+    if known not in (None, "Tensor"):
         return known
-    for calls, enough in ((sample_calls(entry), 12), (guessed_calls(required), 1)):
+    for calls, enough in ((sample_calls(entry), 12), (guessed_calls(required), 6 if known else 1)):
         seen: list[str] = []
         for args, named in calls:
             try:
@@ -339,6 +341,8 @@ def function_stub(name: str, function: Any, entry: Any, *, method: bool = False)
     in_place = name.endswith("_") and not name.startswith("_")
     doc = "" if method or in_place else summary(entry, function)
     own, listed = own_signature(function), signatures(function)
+    if not (method or hasattr(function, "entry")) and getattr(entry, "overloads", ()):
+        listed = [read(text, read(entry.signature)) for text in entry.overloads]
     params = valid([p for p in parameters(own, listed) if not p.name.startswith("_")])
     if method and params[0].type == "Any":
         params[0].type = "Tensor"
@@ -348,7 +352,9 @@ def function_stub(name: str, function: Any, entry: Any, *, method: bool = False)
     bound = bound_signature(inspect.unwrap(function)).params
     one_by_one = any(p.variable for p in (bound if method else bound[:1]))
 
-    def written(params: list[Parameter], result: str, decorators: list[str]) -> list[str]:
+    def written(
+        params: list[Parameter], result: str, decorators: list[str], doc: str = doc
+    ) -> list[str]:
         if method:
             given = [p for p in params[1:] if p.name != "out"]  # of functions alone
             params = [Parameter("self", "", "", _EITHER), *given]
@@ -358,7 +364,7 @@ def function_stub(name: str, function: Any, entry: Any, *, method: bool = False)
         for p in params if one_by_one else []:
             if p.type == "Sequence[_int]" and p.kind is _EITHER and not p.default:
                 p.kind, p.type = inspect.Parameter.VAR_POSITIONAL, "_Ints"
-        return definition(name, params, result, "" if decorators else doc, decorators, indent)
+        return definition(name, params, result, doc, decorators, indent)
 
     star = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in params)
     if len(listed) > 1 and not in_place:
@@ -368,8 +374,15 @@ def function_stub(name: str, function: Any, entry: Any, *, method: bool = False)
             if not (method and of_this[0].type == "_Number"):
                 rows.append((of_this, result_type(function, None, required_of(of_this), signature)))
         told = any(s.result == "Any" for s in listed)
-        if star or told or len({r for _, r in rows} - {"Any", ""}) > 1:
-            return [x for p, r in rows for x in written(p, r or "Any", ["@overload"])]
+        places = itertools.zip_longest(*([q.name for q in p if q.kind is _EITHER] for p, _ in rows))
+        moved = any(len(set(names) - {None}) > 1 for names in places)
+        if star or told or moved or len({r for _, r in rows} - {"Any", ""}) > 1:
+            docs = [doc, *[""] * len(rows)]
+            return [
+                x
+                for (p, r), doc in zip(rows, docs, strict=False)
+                for x in written(p, r or "Any", ["@overload"], doc)
+            ]
     result = "Tensor" if in_place else result_type(function, entry, required_of(params), own)
     return written(params, result or "Tensor", [])
 

@@ -200,7 +200,7 @@ def solve_triangular(
 ) -> Tensor:
     """The solution X of A @ X = B for a triangular A."""
 
-def svd(A: Tensor, full_matrices: _bool = True) -> Tensor:
+def svd(A: Tensor, full_matrices: _bool = True) -> return_types.linalg_svd:
     """A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling."""
 
 def vector_norm(

@@ -1,8 +1,8 @@
 """`rushlight as-torch on | off | status`: make rushlight this environment's package `torch`, with
 its `functorch`.
 
-The package is a module of a few lines, a stub for each module, and a dist-info, so that pip counts a
-requirement of torch as met. The package's RECORD lists its files; `off` removes the files of the
+The package is a module of a few lines, a stub for each module, and a dist-info, so that pip counts
+a requirement of torch as met. The package's RECORD lists its files; `off` removes the files of the
 RECORD and nothing else.
 """
 
@@ -127,7 +127,7 @@ def turn_off() -> str:
 
 
 def _remove(paths: list[Path], place: Path) -> None:
-    """Remove files, the bytecode made of them, and the folders below `place` that are empty then."""
+    """Remove files, the bytecode made of them, and the folders in `place` that are empty then."""
     folders = {p for path in paths for p in path.parents if place in p.parents}
     for path in paths:
         path.unlink(missing_ok=True)

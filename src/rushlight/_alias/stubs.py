@@ -1,7 +1,7 @@
-"""What checkers of types and editors read of the package `torch` that `rushlight as-torch on` writes.
+"""The stubs of the package `torch` that `rushlight as-torch on` writes, for checkers and editors.
 
-A stub for each module, with the names of the module that it is at run time: the types are told once,
-in rushlight, and a tensor of `torch` is a tensor of `rushlight`.
+A stub for each module, with the names of the module that it is at run time: the types are told
+once, in rushlight, and a tensor of `torch` is a tensor of `rushlight`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ def stubs() -> dict[str, str]:
                 path = "/".join(["torch", *filter(None, module.split("."))])
                 end = "/__init__.pyi" if source.stem == "__init__" else ".pyi"
                 found.setdefault(path + end, _stub(f"{package}.{module}".rstrip("."), source))
-    found["torch/__init__.pyi"] += _VERSION
+    rooms = sorted({path.removesuffix(".pyi").split("/")[1] for path in found} - {"__init__"})
+    lines = [f"from . import {room} as {room}\n" for room in rooms if room[0] != "_"]
+    found["torch/__init__.pyi"] = "".join(
+        ["# mypy: ignore-errors\n", found["torch/__init__.pyi"], *lines, _VERSION]
+    )
     return found
 
 

@@ -6,7 +6,7 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from .._core import Tensor
 
@@ -49,15 +49,14 @@ class IndexingMethods:
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor: ...
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor: ...
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor: ...
-    def scatter(
-        self,
-        dim: _int,
-        index: Tensor,
-        src: Tensor | _Number | None = None,
-        *,
-        value: _Number | None = None,
-        reduce: _str | None = None,
-    ) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, src: Tensor, *, reduce: _str) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, value: _Number) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, value: _Number, *, reduce: _str) -> Tensor: ...
     def scatter_(
         self,
         dim: _int,

@@ -4,7 +4,7 @@ from builtins import bool as _bool
 from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from .._base.dtypes import dtype as _dtype
 from .._base.size import Size as _Size
@@ -110,15 +110,18 @@ def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = No
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
 
+@overload
 def repeat_interleave(
-    input: Tensor,
-    repeats: Tensor | _int | None = None,
-    dim: _int | None = None,
-    *,
-    output_size: _Ints | None = None,
+    input: Tensor, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None
 ) -> Tensor:
     """Each entry repeated as often as `repeats` says; over all elements where dim is None."""
 
+@overload
+def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None) -> Tensor: ...
+@overload
+def repeat_interleave(
+    input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None
+) -> Tensor: ...
 def reshape(input: Tensor, *shape: _Ints) -> Tensor:
     """The same elements in another shape: a view where the strides allow it, else a copy."""
 
@@ -177,9 +180,16 @@ def t(input: Tensor) -> Tensor:
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A matrix's transpose; a vector or a number as it is, in memory of its own."""
 
-def tensor_split(input: Tensor, sections: Tensor | _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
+@overload
+def tensor_split(input: Tensor, indices: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Pieces along a dimension: so many, sizes differing by at most one, or cut at the indices."""
 
+@overload
+def tensor_split(
+    input: Tensor, tensor_indices_or_sections: Tensor, dim: _int = 0
+) -> tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor, sections: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
 def tile(input: Tensor, *dims: _Ints) -> Tensor:
     """`repeat` with missing leading counts taken as 1."""
 
@@ -223,11 +233,9 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """With one more dimension of size 1, at position dim, in memory of its own."""
 
-def view_copy(
-    input: Tensor,
-    size: Sequence[_int] | None = None,
-    *,
-    dtype: _dtype | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
+@overload
+def view_copy(input: Tensor, dtype: _dtype, *, out: Tensor | None = None) -> Tensor:
     """The result of `view`, another shape or the bytes as another dtype, in memory of its own."""
+
+@overload
+def view_copy(input: Tensor, size: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...

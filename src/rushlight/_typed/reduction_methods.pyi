@@ -121,14 +121,14 @@ class ReductionMethods:
     def sort(
         self, dim: _int = -1, descending: _bool = False, stable: _bool | None = None
     ) -> return_types.sort: ...
+    @overload
+    def std(self, dim: _Ints | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor: ...
+    @overload
     def std(
-        self,
-        dim: _Ints | None = None,
-        unbiased: _bool | None = None,
-        keepdim: _bool = False,
-        *,
-        correction: _Number | None = None,
+        self, dim: _Ints | None = None, *, correction: _Number | None = None, keepdim: _bool = False
     ) -> Tensor: ...
+    @overload
+    def std(self, unbiased: _bool = True) -> Tensor: ...
     def sum(
         self, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None
     ) -> Tensor: ...
@@ -146,11 +146,11 @@ class ReductionMethods:
     def unique_consecutive(
         self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None
     ) -> Any: ...
+    @overload
+    def var(self, dim: _Ints | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor: ...
+    @overload
     def var(
-        self,
-        dim: _Ints | None = None,
-        unbiased: _bool | None = None,
-        keepdim: _bool = False,
-        *,
-        correction: _Number | None = None,
+        self, dim: _Ints | None = None, *, correction: _Number | None = None, keepdim: _bool = False
     ) -> Tensor: ...
+    @overload
+    def var(self, unbiased: _bool = True) -> Tensor: ...

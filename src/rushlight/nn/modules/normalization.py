@@ -19,8 +19,8 @@ from .module import Module
 
 
 class _Affine(WithSettings):
-    weight: Parameter | None
-    bias: Parameter | None
+    weight: Parameter
+    bias: Parameter
 
     def _scale_and_shift(
         self,
@@ -126,7 +126,7 @@ class RMSNorm(Module):
     tensor([0.8485, 1.1314])
     """
 
-    weight: Parameter | None
+    weight: Parameter
 
     def __init__(
         self,

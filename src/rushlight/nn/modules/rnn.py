@@ -385,8 +385,8 @@ class RNNCellBase(Module):
 
     weight_ih: Parameter
     weight_hh: Parameter
-    bias_ih: Parameter | None
-    bias_hh: Parameter | None
+    bias_ih: Parameter
+    bias_hh: Parameter
 
     def __init__(
         self,
