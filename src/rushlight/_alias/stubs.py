@@ -65,7 +65,8 @@ def _stub(module: str, source: Path) -> str:
     text = source.read_text(encoding="utf-8")
     lines = [f"from {module} import *"]
     names = sorted({*_PRIVATE.findall(text), *_PRIVATE_IN_STUB.findall(text)})
-    lines += [f"from {module} import {name} as {name}" for name in names]
+    if names:
+        lines += [f"from {module} import {', '.join(f'{n} as {n}' for n in names)}"]
     if _DYNAMIC.search(text):
         lines += [_ANY_NAME]
     return "\n".join(lines) + "\n"

@@ -56,7 +56,7 @@ cosine = CosineAnnealingLR(optimizer, T_max=10)
 assert_type(steps.get_last_lr(), list[float])
 criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
 losses: list[float] = []
-for epoch in range(2):
+for _ in range(2):
     for x, y in DataLoader(rows, batch_size=4):
         optimizer.zero_grad()
         loss = criterion(net(x), y)

@@ -47,7 +47,7 @@ def layer(
 def calling(
     function: Callable[..., object], passes: str | None = None, takes: str = "input"
 ) -> Callable[[_L], _L]:
-    """`layer` for a class with the `__init__` of its base, and to checkers of types no dataclass."""
+    """`layer` for a class with the `__init__` of its base: to checkers of types no dataclass."""
     return partial(_declare, _place(), function, passes, takes.replace(" ", ", "), False)
 
 
