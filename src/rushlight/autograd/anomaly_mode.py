@@ -118,7 +118,7 @@ class set_detect_anomaly:
         check_inf: bool = False,
         check_forward: bool | None = None,
     ) -> None:
-        self.prev = _state.values()
+        self.prev: tuple[bool, bool, bool, bool | None] = _state.values()
         _state.set(mode, check_nan, check_inf, check_forward)
 
     def __enter__(self) -> None:
@@ -143,7 +143,7 @@ class detect_anomaly:
     def __init__(
         self, check_nan: bool = True, *, check_inf: bool = False, check_forward: bool | None = None
     ) -> None:
-        self.prev = _state.values()
+        self.prev: tuple[bool, bool, bool, bool | None] = _state.values()
         self.check_nan, self.check_inf, self.check_forward = check_nan, check_inf, check_forward
         warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "

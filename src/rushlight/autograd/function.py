@@ -128,7 +128,7 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether gradients that nobody sent arrive as zeros (the default) or as None."""
-        self.materialize_grads = bool(value)
+        self.materialize_grads: bool = bool(value)
 
 
 class BackwardCFunction(_core.FunctionNode, FunctionCtx):
@@ -559,7 +559,7 @@ class DelayedError:
     """
 
     def __init__(self, message: str | bytes, num_outputs: int = 1) -> None:
-        self.message = message.decode() if isinstance(message, bytes) else message
+        self.message: str = message.decode() if isinstance(message, bytes) else message
 
     def __call__(self, *inputs: Any) -> Any:
         return Error._passed(inputs, self.message)

@@ -238,7 +238,7 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         check_bool("set_grad_enabled", "enabled", mode)
         self.mode = mode
-        self.prev = _set(mode)
+        self.prev: bool = _set(mode)
 
     def clone(self) -> set_grad_enabled:
         return set_grad_enabled(self.mode)

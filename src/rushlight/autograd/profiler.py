@@ -328,7 +328,7 @@ class profile:
         self.enabled, self.record_shapes = enabled, record_shapes
         self._found: list[FunctionEvent] = []
         self.function_events: EventList | None = None
-        self.entered = False
+        self.entered: bool = False
 
     def __enter__(self) -> profile:
         if self.entered:

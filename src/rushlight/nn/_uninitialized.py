@@ -110,7 +110,7 @@ class UninitializedBuffer(UninitializedTensorMixin):
     torch.Size([2])
     """
 
-    cls_to_become = rl.Tensor
+    cls_to_become: type[Any] = rl.Tensor
 
     def __new__(
         cls,

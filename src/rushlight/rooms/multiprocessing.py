@@ -109,7 +109,7 @@ class ProcessContext:
 
     def __init__(self, processes: list[Any], error_files: list[str]) -> None:
         self.processes, self.error_files = processes, error_files
-        self.sentinels = {p.sentinel: i for i, p in enumerate(processes)}
+        self.sentinels: dict[Any, int] = {p.sentinel: i for i, p in enumerate(processes)}
 
     def pids(self) -> list[int]:
         """The process numbers."""

@@ -35,7 +35,7 @@ def _headers(name: str) -> Any:
 
 load, load_inline = _headers("load"), _headers("load_inline")
 CppExtension, CUDAExtension = _headers("CppExtension"), _headers("CUDAExtension")
-SyclExtension = _headers("SyclExtension")
+SyclExtension: Any = _headers("SyclExtension")
 include_paths, library_paths = _headers("include_paths"), _headers("library_paths")
 
 

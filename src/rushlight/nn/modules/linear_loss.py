@@ -89,12 +89,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     ) -> None:
         super().__init__(weight, reduction=reduction)
         self.num_classes = num_classes
-        self.out_features = tuple(out_features)
+        self.out_features: tuple[int, ...] = tuple(out_features)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
         self.options = options
         rows = num_classes * math.prod(self.out_features)
-        self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
+        self.linear: Linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, target: Tensor) -> Any:
         shape = (self.num_classes, *self.out_features)

@@ -27,7 +27,7 @@ class _MaxPoolNd(Module):
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
+        self.stride: Size = stride if stride is not None else kernel_size
         self.padding = padding
         self.dilation = dilation
         self.return_indices = return_indices
@@ -86,9 +86,9 @@ class AvgPool1d(Module):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
-        self.kernel_size = _single(kernel_size)
-        self.stride = _single(stride if stride is not None else kernel_size)
-        self.padding = _single(padding)
+        self.kernel_size: tuple[int, ...] = _single(kernel_size)
+        self.stride: tuple[int, ...] = _single(stride if stride is not None else kernel_size)
+        self.padding: tuple[int, ...] = _single(padding)
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
@@ -108,7 +108,7 @@ class _AvgPoolNd(Module):
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
+        self.stride: Size = stride if stride is not None else kernel_size
         self.padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
@@ -246,9 +246,11 @@ class _MaxUnpoolNd(Module):
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
-        self.kernel_size = _ntuple(kernel_size, self._dims)
-        self.stride = _ntuple(kernel_size if stride is None else stride, self._dims)
-        self.padding = _ntuple(padding, self._dims)
+        self.kernel_size: tuple[int, ...] = _ntuple(kernel_size, self._dims)
+        self.stride: tuple[int, ...] = _ntuple(
+            kernel_size if stride is None else stride, self._dims
+        )
+        self.padding: tuple[int, ...] = _ntuple(padding, self._dims)
 
     def forward(
         self, input: Tensor, indices: Tensor, output_size: list[int] | None = None
@@ -312,11 +314,11 @@ class _FractionalMaxPoolNd(Module):
         def each(value: Any) -> tuple[Any, ...] | None:
             return None if value is None else _ntuple(value, self._dims)
 
-        self.kernel_size = _ntuple(kernel_size, self._dims)
+        self.kernel_size: tuple[int, ...] = _ntuple(kernel_size, self._dims)
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = each(output_size)
-        self.output_ratio = each(output_ratio)
+        self.output_size: tuple[Any, ...] | None = each(output_size)
+        self.output_ratio: tuple[Any, ...] | None = each(output_ratio)
         if output_size is None and output_ratio is None:
             raise ValueError(
                 f"{type(self).__name__} requires specifying either an output size, "

@@ -14,7 +14,7 @@ class _Matmul:
     allow_bf16_reduced_precision_reduction = True
 
 
-matmul = _Matmul()
+matmul: _Matmul = _Matmul()
 
 
 def is_built() -> bool:

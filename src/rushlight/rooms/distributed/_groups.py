@@ -48,7 +48,7 @@ class ProcessGroup:
         self._board: _board.Board | None = (
             _board.opened() if self._number == 0 else default_group()._board
         )
-        self.bound_device_id = None
+        self.bound_device_id: None = None
 
     def rank(self) -> int:
         """This process's number in the group."""

@@ -34,7 +34,7 @@ class Binomial(ByProbabilities):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.total_count = self._take_with(total_count, probs, logits)
+        self.total_count: Tensor = self._take_with(total_count, probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)

@@ -30,7 +30,7 @@ class HalfCauchy(TransformedDistribution):
         base = Cauchy(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    scale = OfBase("scale", "The median.")
+    scale: OfBase = OfBase("scale", "The median.")
 
     @property
     def mean(self) -> Tensor:
@@ -42,7 +42,7 @@ class HalfCauchy(TransformedDistribution):
     def mode(self) -> Tensor:
         return rl.zeros_like(self.scale)
 
-    variance = OfBase("variance")
+    variance: OfBase = OfBase("variance")
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = rl.as_tensor(self._checked(value), dtype=self.scale.dtype, device=self.scale.device)

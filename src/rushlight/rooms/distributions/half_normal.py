@@ -30,7 +30,7 @@ class HalfNormal(TransformedDistribution):
         base = Normal(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    scale = OfBase("scale", "The standard deviation of the normal numbers.")
+    scale: OfBase = OfBase("scale", "The standard deviation of the normal numbers.")
 
     @property
     def mean(self) -> Tensor:

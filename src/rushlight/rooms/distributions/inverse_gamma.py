@@ -32,8 +32,8 @@ class InverseGamma(TransformedDistribution):
         reciprocal = PowerTransform(-base.rate.new_ones(()))
         super().__init__(base, reciprocal, validate_args=validate_args)
 
-    concentration = OfBase("concentration", "The shape.")
-    rate = OfBase("rate", "The scale: the inverse scale of the gamma numbers.")
+    concentration: OfBase = OfBase("concentration", "The shape.")
+    rate: OfBase = OfBase("rate", "The scale: the inverse scale of the gamma numbers.")
 
     @property
     def mean(self) -> Tensor:

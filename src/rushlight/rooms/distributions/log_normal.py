@@ -29,8 +29,8 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    loc = OfBase("loc", "The mean of the logarithms.")
-    scale = OfBase("scale", "The standard deviation of the logarithms.")
+    loc: OfBase = OfBase("loc", "The mean of the logarithms.")
+    scale: OfBase = OfBase("scale", "The standard deviation of the logarithms.")
 
     @property
     def mean(self) -> Tensor:

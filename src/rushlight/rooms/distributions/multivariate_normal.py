@@ -121,7 +121,7 @@ class MultivariateNormal(WithFactor):
             )
         batch = rl.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         setattr(self, name, matrix.expand((*batch, -1, -1)))
-        self.loc = loc.expand((*batch, -1))
+        self.loc: Tensor = loc.expand((*batch, -1))
         super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
 

@@ -35,7 +35,7 @@ class NegativeBinomial(ByProbabilities):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.total_count = self._take_with(total_count, probs, logits)
+        self.total_count: Tensor = self._take_with(total_count, probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
     @property

@@ -76,6 +76,6 @@ class RelaxedBernoulli(TransformedDistribution):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
-    temperature = OfBase("temperature", "The temperature.")
-    logits = OfBase("logits", "Log odds.")
-    probs = OfBase("probs", "Probabilities.")
+    temperature: OfBase = OfBase("temperature", "The temperature.")
+    logits: OfBase = OfBase("logits", "Log odds.")
+    probs: OfBase = OfBase("probs", "Probabilities.")

@@ -84,6 +84,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    temperature = OfBase("temperature", "The temperature.")
-    logits = OfBase("logits", "Log probabilities over the last dimension.")
-    probs = OfBase("probs", "Probabilities over the last dimension.")
+    temperature: OfBase = OfBase("temperature", "The temperature.")
+    logits: OfBase = OfBase("logits", "Log probabilities over the last dimension.")
+    probs: OfBase = OfBase("probs", "Probabilities over the last dimension.")

@@ -82,7 +82,7 @@ class PowerTransform(Transform):
 
     def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.exponent = exponent if isinstance(exponent, Tensor) else rl.tensor(exponent)
+        self.exponent: Tensor = exponent if isinstance(exponent, Tensor) else rl.tensor(exponent)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:
@@ -480,7 +480,7 @@ class CatTransform(_PartsTransform):
         cache_size: int = 0,
     ) -> None:
         super().__init__(tseq, dim, cache_size)
-        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        self.lengths: list[int] = [1] * len(self.transforms) if lengths is None else list(lengths)
 
     @lazy_property
     def event_dim(self) -> int:

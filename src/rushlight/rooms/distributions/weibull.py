@@ -33,7 +33,7 @@ class Weibull(TransformedDistribution):
         validate_args: bool | None = None,
     ) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
-        self.concentration_reciprocal = self.concentration.reciprocal()
+        self.concentration_reciprocal: Tensor = self.concentration.reciprocal()
         base = Exponential(rl.ones_like(self.scale), validate_args=validate_args)
         super().__init__(
             base,

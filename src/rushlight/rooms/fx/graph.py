@@ -42,7 +42,7 @@ _legal_ops = dict.fromkeys(
     "call_function call_method get_attr call_module placeholder output".split()
 )
 
-reflectable_magic_methods = {
+reflectable_magic_methods: dict[str, str] = {
     name: f"{{}} {sign} {{}}"
     for name, sign in (
         *(("add", "+"), ("sub", "-"), ("mul", "*"), ("floordiv", "//"), ("truediv", "/")),
@@ -50,7 +50,7 @@ reflectable_magic_methods = {
         *(("and_", "&"), ("or_", "|"), ("xor", "^"), ("matmul", "@")),
     )
 } | {"getitem": "{}[{}]"}
-magic_methods = {
+magic_methods: dict[str, str] = {
     **{
         name: f"{{}} {sign} {{}}"
         for name, sign in zip("eq ne lt gt le ge".split(), "== != < > <= >=".split(), strict=True)
@@ -58,7 +58,7 @@ magic_methods = {
     **{"pos": "+{}", "neg": "-{}", "invert": "~{}"},
     **reflectable_magic_methods,
 }
-inplace_methods = {
+inplace_methods: dict[str, str] = {
     **{
         f"i{name.rstrip('_')}": text.replace(" {}", "= {}")
         for name, text in reflectable_magic_methods.items()

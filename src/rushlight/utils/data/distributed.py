@@ -46,12 +46,12 @@ class DistributedSampler(Sampler[_T]):
             )
         self.dataset = dataset
         self.num_replicas, self.rank = num_replicas, rank
-        self.epoch = 0
+        self.epoch: int = 0
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
         size = len(self.dataset)
         whole = drop_last and size % num_replicas
-        self.num_samples = size // num_replicas if whole else math.ceil(size / num_replicas)
-        self.total_size = self.num_samples * num_replicas
+        self.num_samples: int = size // num_replicas if whole else math.ceil(size / num_replicas)
+        self.total_size: int = self.num_samples * num_replicas
 
     def __iter__(self) -> Iterator[_T]:
         size = len(self.dataset)

@@ -29,7 +29,9 @@ class FileWriter:
     def __init__(
         self, log_dir: object, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
     ) -> None:
-        self.event_writer = _EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
+        self.event_writer: Message = _EventFileWriter(
+            str(log_dir), max_queue, flush_secs, filename_suffix
+        )
 
     def get_logdir(self) -> str:
         """The folder."""
@@ -104,7 +106,7 @@ class SummaryWriter:
         self.file_writer: FileWriter | None = None
         self.all_writers: dict[str, FileWriter] | None = None
         self._get_file_writer()
-        self.default_bins = _default_bins()
+        self.default_bins: list[float] = _default_bins()
 
     def _open(self, folder: object) -> FileWriter:
         return FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
@@ -291,7 +293,7 @@ class SummaryWriter:
         made: Message = import_module("._graph", __package__)
         self._get_file_writer().add_graph(made.graph(model, input_to_model))
 
-    add_onnx_graph = _refused(
+    add_onnx_graph: Any = _refused(
         "torch.utils.tensorboard.SummaryWriter.add_onnx_graph", "there is no ONNX here."
     )
 

@@ -65,11 +65,11 @@ class PowerSGDState:
         self.error_dict: dict[int, Tensor] = {}  # these three by number of the bucket
         self.p_memory_dict: dict[int, Tensor] = {}
         self.q_memory_dict: dict[int, Tensor] = {}
-        self.iter = 0
-        self.total_numel_before_compression = 0
-        self.total_numel_after_compression = 0
-        self.compression_stats_logging_frequency = max(1, compression_stats_logging_frequency)
-        self.next_stats_report = 0
+        self.iter: int = 0
+        self.total_numel_before_compression: int = 0
+        self.total_numel_after_compression: int = 0
+        self.compression_stats_logging_frequency: int = max(1, compression_stats_logging_frequency)
+        self.next_stats_report: int = 0
         self.batch_tensors_with_same_shape = batch_tensors_with_same_shape
 
     def __getstate__(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class SamplerIterDataPipe(IterDataPipe[Any]):
             raise AssertionError("Sampler class requires input datapipe implemented `__len__`")
         self.datapipe = datapipe
         self.sampler_args, self.sampler_kwargs = sampler_args or (), sampler_kwargs or {}
-        self.sampler = sampler(
+        self.sampler: Sampler[Any] = sampler(
             *self.sampler_args, **{"data_source": datapipe, **self.sampler_kwargs}
         )
 
@@ -69,7 +69,7 @@ class ShufflerIterDataPipe(Shuffled):
         if buffer_size <= 0:
             raise AssertionError("buffer_size should be larger than 0")
         self._buffer: list[Any] = []
-        self.datapipe = datapipe if unbatch_level == 0 else datapipe.unbatch(unbatch_level)
+        self.datapipe: Any = datapipe if unbatch_level == 0 else datapipe.unbatch(unbatch_level)
         self.buffer_size = buffer_size
         self._rng = random.Random()
 

@@ -102,7 +102,7 @@ class RoutedDecoderIterDataPipe(IterDataPipe[Any]):
         key_fn: Callable[[str], str] = extension_extract_fn,
     ) -> None:
         self.datapipe = datapipe
-        self.decoder = Decoder(*(handlers or (basichandlers,)), key_fn=key_fn)
+        self.decoder: Decoder = Decoder(*(handlers or (basichandlers,)), key_fn=key_fn)
 
     def add_handler(self, *handler: Callable[..., object]) -> None:
         """Add handlers, to be asked before all others."""

@@ -39,7 +39,9 @@ class ShufflerIterDataPipe(Shuffled):
 
     def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
         self.datapipe = datapipe
-        self.indices = list(range(len(datapipe))) if indices is None else indices
+        self.indices: list[int] | list[Any] = (
+            list(range(len(datapipe))) if indices is None else indices
+        )
         self._rng = random.Random()
         self._shuffled_indices: list[Any] = self.indices
 
@@ -150,7 +152,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
     """The items of a sequence or mapping; of a copy of it, if not told otherwise."""
 
     def __init__(self, sequence: Any, deepcopy: bool = True) -> None:
-        self.sequence = sequence
+        self.sequence: Any = sequence
         if deepcopy:
             try:
                 self.sequence = copy.deepcopy(sequence)
