@@ -140,6 +140,10 @@ class detect_anomaly:
     RuntimeError: Function 'log' returned nan values in its 0th output. ...
     """
 
+    check_forward: bool | None
+    check_inf: bool
+    check_nan: bool
+
     def __init__(
         self, check_nan: bool = True, *, check_inf: bool = False, check_forward: bool | None = None
     ) -> None:

@@ -296,6 +296,9 @@ class inference_mode(_Mode):
 class _Switch(_Mode):
     """A setting that programs may turn on and off and that changes nothing here."""
 
+    mode: bool
+    prev: bool
+
     _value = True
 
     def __init__(self, mode: bool) -> None:

@@ -265,7 +265,9 @@ class SWALR(LRScheduler):
 
     def _set_anneal_func(self) -> None:
         cosine = self._anneal_strategy == "cos"
-        self.anneal_func = self._cosine_anneal if cosine else self._linear_anneal
+        self.anneal_func: Callable[..., float] = (
+            self._cosine_anneal if cosine else self._linear_anneal
+        )
 
     def state_dict(self) -> State:
         """Everything but the optimizer and the function."""

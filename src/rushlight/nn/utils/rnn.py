@@ -36,7 +36,7 @@ class PackedSequence(_PackedFields):
     """
 
     __slots__ = ()
-    __annotations__ = {}
+    __annotations__: dict[str, Any] = {}
 
     def __new__(
         cls,

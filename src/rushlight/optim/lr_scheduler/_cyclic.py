@@ -94,6 +94,9 @@ class CyclicLR(_MomentumCycle):
     [1.0]
     """
 
+    base_momentums: list[Any]
+    max_momentums: list[object]
+
     def __init__(
         self,
         optimizer: Optimizer,

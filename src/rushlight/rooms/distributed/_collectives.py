@@ -766,6 +766,10 @@ def recv(
 class P2POp:
     """A message for `batch_isend_irecv`: op is `isend` or `irecv`."""
 
+    op: Callable[..., Any]
+    tag: int
+    tensor: Tensor
+
     def __init__(
         self,
         op: Callable[..., Any],

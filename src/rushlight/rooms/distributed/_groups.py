@@ -29,6 +29,9 @@ class ProcessGroup:
     `torch.distributed`'s functions take it as `group`.
     """
 
+    group_desc: str
+    group_name: str
+
     def __init__(
         self,
         communicator: Communicator | _solo.Solo,

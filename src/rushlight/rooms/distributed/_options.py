@@ -56,6 +56,8 @@ class ReduceOp:
     True
     """
 
+    factor: Any
+
     RedOpType = RedOpType
     SUM = RedOpType.SUM
     AVG = RedOpType.AVG

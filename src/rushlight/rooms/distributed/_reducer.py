@@ -155,6 +155,10 @@ def _node(tensor: Tensor) -> Any:
 class Reducer:
     """The buckets of a module's parameters, and how far each has come in this iteration."""
 
+    as_views: bool
+    find_unused: bool
+    static: bool
+
     def __init__(
         self,
         named: Sequence[tuple[str, Tensor]],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -20,7 +22,7 @@ class Binomial(ByProbabilities):
     tensor(0.3750)
     """
 
-    arg_constraints = {
+    arg_constraints: ClassVar[Any] = {
         "total_count": constraints.nonnegative_integer,
         "probs": constraints.unit_interval,
         "logits": constraints.real,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -23,7 +24,10 @@ class Gumbel(TransformedDistribution):
     tensor(0.5772)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    loc: Tensor
+    scale: Tensor
+
+    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
 
     def __init__(

@@ -54,8 +54,8 @@ class ExpTransform(_Fixed):
     tensor([1.0000, 2.7183])
     """
 
-    domain = constraints.real
-    codomain = constraints.positive
+    domain: Any = constraints.real
+    codomain: Any = constraints.positive
     bijective = True
     sign = +1
 
@@ -76,8 +76,8 @@ class PowerTransform(Transform):
     tensor(9.)
     """
 
-    domain = constraints.positive
-    codomain = constraints.positive
+    domain: Any = constraints.positive
+    codomain: Any = constraints.positive
     bijective = True
 
     def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
@@ -125,8 +125,8 @@ class SigmoidTransform(_Fixed):
     tensor(0.5000)
     """
 
-    domain = constraints.real
-    codomain = constraints.unit_interval
+    domain: Any = constraints.real
+    codomain: Any = constraints.unit_interval
     bijective = True
     sign = +1
 
@@ -149,8 +149,8 @@ class SoftplusTransform(_Fixed):
     tensor(0.6931)
     """
 
-    domain = constraints.real
-    codomain = constraints.positive
+    domain: Any = constraints.real
+    codomain: Any = constraints.positive
     bijective = True
     sign = +1
 
@@ -171,8 +171,8 @@ class TanhTransform(_Fixed):
     tensor(0.)
     """
 
-    domain = constraints.real
-    codomain = constraints.interval(-1.0, 1.0)
+    domain: Any = constraints.real
+    codomain: Any = constraints.interval(-1.0, 1.0)
     bijective = True
     sign = +1
 
@@ -193,8 +193,8 @@ class AbsTransform(_Fixed):
     tensor(2.)
     """
 
-    domain = constraints.real
-    codomain = constraints.positive
+    domain: Any = constraints.real
+    codomain: Any = constraints.positive
 
     def _call(self, x: Tensor) -> Tensor:
         return x.abs()
@@ -236,7 +236,7 @@ class AffineTransform(Transform):
             return constraints.real
         return constraints.independent(constraints.real, self.event_dim)
 
-    codomain = domain
+    codomain: Any = domain
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:
@@ -288,8 +288,8 @@ class CorrCholeskyTransform(Transform):
             [0., 1.]])
     """
 
-    domain = constraints.real_vector
-    codomain = constraints.corr_cholesky
+    domain: Any = constraints.real_vector
+    codomain: Any = constraints.corr_cholesky
     bijective = True
 
     def _call(self, x: Tensor) -> Tensor:
@@ -340,8 +340,8 @@ class SoftmaxTransform(_Fixed):
     tensor([0.5000, 0.5000])
     """
 
-    domain = constraints.real_vector
-    codomain = constraints.simplex
+    domain: Any = constraints.real_vector
+    codomain: Any = constraints.simplex
 
     def _call(self, x: Tensor) -> Tensor:
         return F.softmax(x, dim=-1)
@@ -364,8 +364,8 @@ class StickBreakingTransform(_Fixed):
     tensor([0.5000, 0.5000])
     """
 
-    domain = constraints.real_vector
-    codomain = constraints.simplex
+    domain: Any = constraints.real_vector
+    codomain: Any = constraints.simplex
     bijective = True
 
     @staticmethod
@@ -404,8 +404,8 @@ class LowerCholeskyTransform(_Fixed):
             [1.0000, 2.7183]])
     """
 
-    domain = constraints.independent(constraints.real, 2)
-    codomain = constraints.lower_cholesky
+    domain: Any = constraints.independent(constraints.real, 2)
+    codomain: Any = constraints.lower_cholesky
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -422,8 +422,8 @@ class PositiveDefiniteTransform(_Fixed):
             [0., 1.]])
     """
 
-    domain = constraints.independent(constraints.real, 2)
-    codomain = constraints.positive_definite
+    domain: Any = constraints.independent(constraints.real, 2)
+    codomain: Any = constraints.positive_definite
 
     def _call(self, x: Tensor) -> Tensor:
         factor = LowerCholeskyTransform()(x)
@@ -564,7 +564,7 @@ class CumulativeDistributionTransform(Transform):
     """
 
     bijective = True
-    codomain = constraints.unit_interval
+    codomain: Any = constraints.unit_interval
     sign = +1
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -23,7 +23,13 @@ class Weibull(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
+    concentration: Tensor
+    scale: Tensor
+
+    arg_constraints: ClassVar[Any] = {
+        "scale": constraints.positive,
+        "concentration": constraints.positive,
+    }
     support = constraints.positive
 
     def __init__(

@@ -27,6 +27,12 @@ class DistributedSampler(Sampler[_T]):
     [1, 3, 0]
     """
 
+    drop_last: bool
+    num_replicas: int
+    rank: int
+    seed: int
+    shuffle: bool
+
     dataset: Any
 
     def __init__(

@@ -85,6 +85,9 @@ class SummaryWriter:
     closes the files at its end.
     """
 
+    flush_secs: int
+    max_queue: int
+
     def __init__(
         self,
         log_dir: str | os.PathLike[str] | None = None,

@@ -46,6 +46,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     NotImplementedError for overlap_with_ddp.
     """
 
+    rank: int
+    world_size: int
+
     def __init__(
         self,
         params: Any,

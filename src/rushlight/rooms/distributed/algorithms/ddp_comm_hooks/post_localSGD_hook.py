@@ -23,6 +23,9 @@ class PostLocalSGDState:
     subgroup: None is one for the processes of each machine.
     """
 
+    process_group: ProcessGroup | None
+    subgroup: ProcessGroup | None
+
     def __init__(
         self,
         process_group: ProcessGroup | None,

@@ -36,6 +36,9 @@ class PowerSGDState:
     Raises ValueError for start_powerSGD_iter under 2 with error feedback or warm start.
     """
 
+    use_error_feedback: bool
+    warm_start: bool
+
     def __init__(
         self,
         process_group: ProcessGroup | None,

@@ -34,6 +34,9 @@ class PeriodicModelAverager(ModelAverager):
     Raises ValueError for a period under 1 or warmup_steps under 0.
     """
 
+    period: int
+    warmup_steps: int
+
     def __init__(
         self, period: int, warmup_steps: int = 0, process_group: ProcessGroup | None = None
     ) -> None:

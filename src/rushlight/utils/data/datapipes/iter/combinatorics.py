@@ -22,6 +22,9 @@ def drawn_seed() -> int:
 class SamplerIterDataPipe(IterDataPipe[Any]):
     """The samples at the indices that a sampler gives."""
 
+    sampler_args: tuple[Any, ...] | tuple[()]
+    sampler_kwargs: dict[str, Any]
+
     def __init__(
         self,
         datapipe: Source,

@@ -23,6 +23,9 @@ def default_fn(data: object) -> Any:
 class MapperMapDataPipe(MapDataPipe[Any]):
     """fn of each sample."""
 
+    datapipe: Any
+    fn: Callable[..., Any]
+
     def __init__(self, datapipe: Any, fn: Callable[[Any], Any] = default_fn) -> None:
         _check_unpickable_fn(fn)
         self.datapipe, self.fn = datapipe, fn
@@ -123,6 +126,10 @@ class ZipperMapDataPipe(MapDataPipe[Any]):
 @functional_datapipe("batch")
 class BatcherMapDataPipe(MapDataPipe[Any]):
     """Batches of a number of samples."""
+
+    batch_size: int
+    datapipe: Any
+    drop_last: bool
 
     def __init__(
         self,
