@@ -197,8 +197,8 @@ class no_grad(_Mode):
 
     prev = False  # what it was before the block, as torch calls it
 
-    __enter__ = _core.c_method(_core.begin_grad)
-    __exit__ = _core.c_method(_core.end_grad)
+    __enter__: Callable[..., None] = _core.c_method(_core.begin_grad)
+    __exit__: Callable[..., None] = _core.c_method(_core.end_grad)
 
 
 class enable_grad(no_grad):

@@ -106,6 +106,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return list(self.data)
 
 
-WeakTensorKeyDictionary, WeakTensorRefKey = WeakIdKeyDictionary, WeakIdRef
+WeakTensorKeyDictionary: type[WeakIdKeyDictionary] = WeakIdKeyDictionary
+WeakTensorRefKey: type[WeakIdRef] = WeakIdRef
 
 __getattr__ = _missing_name(__name__)

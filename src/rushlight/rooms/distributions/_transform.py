@@ -152,7 +152,7 @@ class _InverseTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._inv == other._inv
 
-    __hash__ = Transform.__hash__
+    __hash__: Any = Transform.__hash__
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inv!r})"
@@ -188,7 +188,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    __hash__ = Transform.__hash__
+    __hash__: Any = Transform.__hash__
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> constraints.Constraint:
@@ -403,4 +403,4 @@ class _Fixed(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
-    __hash__ = Transform.__hash__
+    __hash__: Any = Transform.__hash__

@@ -96,7 +96,7 @@ class PowerTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
 
-    __hash__ = Transform.__hash__
+    __hash__: Any = Transform.__hash__
 
     def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
@@ -250,7 +250,7 @@ class AffineTransform(Transform):
             and _is_equal(self.scale, other.scale)
         )
 
-    __hash__ = Transform.__hash__
+    __hash__: Any = Transform.__hash__
 
     @property
     def sign(self) -> Any:

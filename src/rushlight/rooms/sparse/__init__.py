@@ -356,10 +356,14 @@ def _legacy(name: str, kind: rl.dtype) -> object:
 
 
 BFloat16Tensor: object = _legacy("BFloat16Tensor", rl.bfloat16)
-ByteTensor, CharTensor = _legacy("ByteTensor", rl.uint8), _legacy("CharTensor", rl.int8)
-DoubleTensor, FloatTensor = _legacy("DoubleTensor", rl.float64), _legacy("FloatTensor", rl.float32)
-HalfTensor, ShortTensor = _legacy("HalfTensor", rl.float16), _legacy("ShortTensor", rl.int16)
-IntTensor, LongTensor = _legacy("IntTensor", rl.int32), _legacy("LongTensor", rl.int64)
+ByteTensor: Any = _legacy("ByteTensor", rl.uint8)
+CharTensor: Any = _legacy("CharTensor", rl.int8)
+DoubleTensor: Any = _legacy("DoubleTensor", rl.float64)
+FloatTensor: Any = _legacy("FloatTensor", rl.float32)
+HalfTensor: Any = _legacy("HalfTensor", rl.float16)
+ShortTensor: Any = _legacy("ShortTensor", rl.int16)
+IntTensor: Any = _legacy("IntTensor", rl.int32)
+LongTensor: Any = _legacy("LongTensor", rl.int64)
 
 _SEMI = "pruned matrices of NVIDIA's GPUs are multiplied on those only."
 spsolve: Any = _refused("torch.sparse.spsolve", "solve with a dense matrix: torch.linalg.solve.")

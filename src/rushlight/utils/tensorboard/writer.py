@@ -17,7 +17,8 @@ __all__ = ["FileWriter", "SummaryWriter"]
 Step = SupportsInt | None
 
 _events: Message = import_module("tensorboard.compat.proto.event_pb2")
-Event, SessionLog = _events.Event, _events.SessionLog
+Event: Any = _events.Event
+SessionLog: Any = _events.SessionLog
 _EventFileWriter: Message = import_module(
     "tensorboard.summary.writer.event_file_writer"
 ).EventFileWriter
