@@ -4,6 +4,7 @@ norm.
 
 from __future__ import annotations
 
+from typing import Any
 from collections.abc import Iterable
 
 from rushlight import _root as rl
@@ -68,7 +69,7 @@ class LayerNorm(_Affine):
     ) -> None:
         super().__init__()
         shape = normalized_shape if isinstance(normalized_shape, Iterable) else (normalized_shape,)
-        self.normalized_shape = tuple(shape)
+        self.normalized_shape: tuple[Any, ...] = tuple(shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
 
@@ -138,7 +139,7 @@ class RMSNorm(Module):
     ) -> None:
         super().__init__()
         shape = normalized_shape if isinstance(normalized_shape, Iterable) else (normalized_shape,)
-        self.normalized_shape = tuple(shape)
+        self.normalized_shape: tuple[Any, ...] = tuple(shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         weight = None

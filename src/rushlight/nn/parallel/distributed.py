@@ -46,6 +46,11 @@ class DistributedDataParallel(Module, Joinable):
     >>> torch.distributed.destroy_process_group()
     """
 
+    device_ids: list[int | None] | None
+    device_type: str
+    dim: int
+    output_device: list[int | None] | int | None
+
     def __init__(
         self,
         module: Module,
@@ -118,25 +123,25 @@ class DistributedDataParallel(Module, Joinable):
         self.dim, self.device_ids, self.output_device = dim, numbers, numbers and numbers[0]
         self.device_type, self.device = there.type, there
         self.is_multi_device_module = False
-        self.broadcast_buffers = broadcast_buffers is not False
-        self.forward_sync_buffers = (
+        self.broadcast_buffers: bool = broadcast_buffers is not False
+        self.forward_sync_buffers: bool = (
             self.broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
         )
-        self.find_unused_parameters = find_unused_parameters
+        self.find_unused_parameters: bool = find_unused_parameters
         self.gradient_as_bucket_view = gradient_as_bucket_view
-        self.static_graph = static_graph
+        self.static_graph: bool = static_graph
         self.skip_all_reduce_unused_params = skip_all_reduce_unused_params
-        self.mixed_precision = None
+        self.mixed_precision: None = None
         self.require_backward_grad_sync = self.require_forward_param_sync = True
-        self.bucket_bytes_cap = (
+        self.bucket_bytes_cap: int = (
             _reducer.DEFAULT_CAP if bucket_cap_mb is None else int(bucket_cap_mb * (1 << 20))
         )
         self._comm_hooks: list[tuple[Callable[..., Any], Any]] = []
         buffers = [
             (name, b) for name, b in module.named_buffers() if name not in self.parameters_to_ignore
         ]
-        self.modules_buffers = [b for _, b in buffers]
-        self.named_module_buffers = dict(buffers)
+        self.modules_buffers: list[Tensor] = [b for _, b in buffers]
+        self.named_module_buffers: dict[str, Tensor] = dict(buffers)
         if init_sync:
             _reducer.verify(self.process_group, named)
             _reducer.broadcast_coalesced(

@@ -51,6 +51,10 @@ class LowRankMultivariateNormal(Distribution):
     tensor(-1.8379)
     """
 
+    cov_diag: Any
+    cov_factor: Any
+    loc: Any
+
     arg_constraints: ClassVar[Any] = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),

@@ -169,6 +169,8 @@ def _format_target(base: str, target: str) -> str:
 class _InsertPoint:
     """Where new nodes go; as a context, until its end."""
 
+    orig_insert: Callable[..., None]
+
     def __init__(self, graph: Graph, new_insert: Callable[[Node], None]) -> None:
         self.graph = graph
         self.orig_insert, graph._insert = graph._insert, new_insert
@@ -182,6 +184,8 @@ class _InsertPoint:
 
 class _node_list:
     """The nodes of a graph, in order; it may change while it is walked."""
+
+    graph: Graph
 
     def __init__(self, graph: Graph, direction: str = "_next") -> None:
         if direction not in ("_next", "_prev"):

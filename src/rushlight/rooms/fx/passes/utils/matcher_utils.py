@@ -39,6 +39,9 @@ class SubgraphMatcher:
     remove_overlapping_matches: a node is part of one place at most.
     """
 
+    match_output: bool
+    match_placeholder: bool
+
     def __init__(
         self,
         pattern: Graph,
