@@ -388,7 +388,7 @@ class TripletMarginWithDistanceLoss(_Loss):
     ) -> None:
         super().__init__(reduction=reduction)
         _check_margin(self, margin)
-        self.distance_function = distance_function or PairwiseDistance()
+        self.distance_function: Callable[..., Tensor] = distance_function or PairwiseDistance()
         self.margin = margin
         self.swap = swap
 

@@ -4,8 +4,8 @@ norm.
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Iterable
+from typing import Any
 
 from rushlight import _root as rl
 from rushlight._root import Tensor

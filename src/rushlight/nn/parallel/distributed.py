@@ -47,6 +47,7 @@ class DistributedDataParallel(Module, Joinable):
     """
 
     device_ids: list[int | None] | None
+    device: Any
     device_type: str
     dim: int
     output_device: list[int | None] | int | None
@@ -80,7 +81,7 @@ class DistributedDataParallel(Module, Joinable):
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
         if device_mesh is not None:
             process_group = device_mesh.get_group(mesh_dim=0)
-        self.process_group = _groups.member(process_group)
+        self.process_group: Any = _groups.member(process_group)
         for name, value in (
             ("mixed_precision", mixed_precision),
             ("delay_all_reduce_named_params", delay_all_reduce_named_params),
@@ -90,7 +91,7 @@ class DistributedDataParallel(Module, Joinable):
                 raise NotImplementedError(
                     f"DistributedDataParallel: {name} is not here yet; leave it out."
                 )
-        self.parameters_to_ignore = set(getattr(module, _IGNORED, ()))
+        self.parameters_to_ignore: set[str] = set(getattr(module, _IGNORED, ()))
         named = [
             (name, p)
             for name, p in module.named_parameters()
@@ -158,7 +159,7 @@ class DistributedDataParallel(Module, Joinable):
             for p in m.parameters(recurse=False)
         }
         trained = [(name, p) for name, p in named if p.requires_grad]
-        self.reducer = _reducer.Reducer(
+        self.reducer: Any = _reducer.Reducer(
             trained,
             [id(p) in sparse for _, p in trained],
             self.process_group,

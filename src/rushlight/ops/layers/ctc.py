@@ -10,7 +10,7 @@ log-probability of all ways on from the state (beta); both count the state's own
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ... import _core
 from ..._base.outside import np

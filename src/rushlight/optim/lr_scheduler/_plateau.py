@@ -47,7 +47,7 @@ class ReduceLROnPlateau(LRScheduler):
             if len(min_lr) != count:
                 raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
             self.default_min_lr = None
-            self.min_lrs = list(min_lr)
+            self.min_lrs: list[float] = list(min_lr)
         else:
             self.default_min_lr = min_lr
             self.min_lrs = [min_lr] * count

@@ -185,7 +185,9 @@ def _not_here() -> bool:
     return False
 
 
-is_nccl_available = is_ucc_available = is_xccl_available = _not_here
+is_nccl_available: Callable[[], bool] = _not_here
+is_ucc_available: Callable[[], bool] = _not_here
+is_xccl_available: Callable[[], bool] = _not_here
 
 
 def is_backend_available(backend: str) -> bool:

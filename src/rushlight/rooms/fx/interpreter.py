@@ -37,7 +37,7 @@ class Interpreter:
         self, module: nn.Module, garbage_collect_values: bool = True, graph: Graph | None = None
     ) -> None:
         self.module: Any = module
-        self.submodules = dict(module.named_modules())
+        self.submodules: dict[str, Any] = dict(module.named_modules())
         self.graph: Graph = graph if graph is not None else self.module.graph
         self.env: dict[Node, Any] = {}
         self.name = "Interpreter"

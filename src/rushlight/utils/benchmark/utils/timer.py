@@ -15,7 +15,7 @@ from .common import Measurement, TaskSpec, set_torch_threads
 
 __all__ = ["Language", "Timer", "timer"]
 
-timer = timeit.default_timer
+timer: Callable[[], float] = timeit.default_timer
 
 
 class Language(enum.Enum):

@@ -24,7 +24,7 @@ from .default_hooks import _mean, _sum
 
 __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
 
-logger = logging.getLogger(__name__)
+logger: logging.Logger = logging.getLogger(__name__)
 
 
 class PowerSGDState:
@@ -64,7 +64,7 @@ class PowerSGDState:
         self.min_compression_rate = min_compression_rate
         self.use_error_feedback, self.warm_start = use_error_feedback, warm_start
         self.orthogonalization_epsilon = orthogonalization_epsilon
-        self.rng = np.random.RandomState(random_seed)  # the same in all processes
+        self.rng: Any = np.random.RandomState(random_seed)  # the same in all processes
         self.error_dict: dict[int, Tensor] = {}  # these three by number of the bucket
         self.p_memory_dict: dict[int, Tensor] = {}
         self.q_memory_dict: dict[int, Tensor] = {}
