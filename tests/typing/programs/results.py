@@ -2,8 +2,8 @@
 
 from typing import Any, assert_type
 
-import torch
-from torch import Tensor, return_types
+import rushlight as torch
+from rushlight import Tensor, return_types
 
 u = torch.randn(3, 4)
 assert_type(u, Tensor)

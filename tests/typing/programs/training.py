@@ -2,12 +2,12 @@
 
 from typing import Any, assert_type
 
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch import Tensor, optim
-from torch.optim.lr_scheduler import CosineAnnealingLR, StepLR
-from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset, random_split
+import rushlight as torch
+import rushlight.nn as nn
+import rushlight.nn.functional as F
+from rushlight import Tensor, optim
+from rushlight.optim.lr_scheduler import CosineAnnealingLR, StepLR
+from rushlight.utils.data import DataLoader, Dataset, Subset, TensorDataset, random_split
 
 
 class Squares(Dataset[tuple[Tensor, int]]):
