@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -24,7 +24,7 @@ class Bernoulli(ByProbabilities, ExponentialFamily):
     tensor(0.7500)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }

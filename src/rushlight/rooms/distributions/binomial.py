@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -22,7 +22,7 @@ class Binomial(ByProbabilities):
     tensor(0.3750)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "total_count": constraints.nonnegative_integer,
         "probs": constraints.unit_interval,
         "logits": constraints.real,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -22,7 +22,7 @@ class Categorical(ByProbabilities):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "probs": constraints.simplex,
         "logits": constraints.real_vector,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from rushlight import _root as rl
 from rushlight import linalg
@@ -63,6 +63,9 @@ class Constraint:
 
     def __repr__(self) -> str:
         return type(self).__name__[1:] + "()"
+
+
+ByName: TypeAlias = dict[str, Constraint]
 
 
 class _Dependent(Constraint):

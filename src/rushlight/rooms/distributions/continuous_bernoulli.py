@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -27,7 +27,7 @@ class ContinuousBernoulli(ByProbabilities, ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }

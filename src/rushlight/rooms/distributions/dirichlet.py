@@ -42,7 +42,7 @@ class Dirichlet(ExponentialFamily):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "concentration": constraints.independent(constraints.positive, 1)
     }
     support = constraints.simplex

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -23,7 +23,7 @@ class Exponential(ExponentialFamily):
 
     rate: Tensor
 
-    arg_constraints: ClassVar[Any] = {"rate": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -26,7 +26,10 @@ class FisherSnedecor(Distribution):
     df1: Tensor
     df2: Tensor
 
-    arg_constraints: ClassVar[Any] = {"df1": constraints.positive, "df2": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "df1": constraints.positive,
+        "df2": constraints.positive,
+    }
     support = constraints.positive
     has_rsample = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight import special
@@ -29,7 +29,7 @@ class Gamma(ExponentialFamily):
     concentration: Tensor
     rate: Tensor
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "concentration": constraints.positive,
         "rate": constraints.positive,
     }

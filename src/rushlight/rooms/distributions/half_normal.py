@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -23,7 +23,7 @@ class HalfNormal(TransformedDistribution):
     tensor(0.7979)
     """
 
-    arg_constraints: ClassVar[Any] = {"scale": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
 

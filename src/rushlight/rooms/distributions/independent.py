@@ -23,7 +23,7 @@ class Independent(Distribution, Generic[_D]):
     Independent(Normal(loc: torch.Size([2, 3]), scale: torch.Size([2, 3])), 1)
     """
 
-    arg_constraints: ClassVar[Any] = {}
+    arg_constraints: ClassVar[constraints.ByName] = {}
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight._root import Tensor
 
@@ -22,7 +22,7 @@ class InverseGamma(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "concentration": constraints.positive,
         "rate": constraints.positive,
     }

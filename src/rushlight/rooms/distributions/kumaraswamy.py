@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -33,7 +33,7 @@ class Kumaraswamy(TransformedDistribution):
     concentration0: Tensor
     concentration1: Tensor
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "concentration1": constraints.positive,
         "concentration0": constraints.positive,
     }

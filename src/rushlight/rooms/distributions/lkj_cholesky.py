@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -29,7 +29,7 @@ class LKJCholesky(Distribution):
 
     concentration: Tensor
 
-    arg_constraints: ClassVar[Any] = {"concentration": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
     def __init__(

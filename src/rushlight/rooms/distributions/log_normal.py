@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight._root import Tensor
 
@@ -21,7 +21,10 @@ class LogNormal(TransformedDistribution):
     tensor(1.6487)
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.positive
     has_rsample = True
 

@@ -55,7 +55,7 @@ class LowRankMultivariateNormal(Distribution):
     cov_factor: Any
     loc: Any
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),

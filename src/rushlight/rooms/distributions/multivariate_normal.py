@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight import linalg
@@ -90,7 +90,7 @@ class MultivariateNormal(WithFactor):
     tensor(-1.8379)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,

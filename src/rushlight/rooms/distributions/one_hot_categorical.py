@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -23,7 +23,7 @@ class OneHotCategorical(OfCategories):
     tensor([0., 1.])
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "probs": constraints.simplex,
         "logits": constraints.real_vector,
     }

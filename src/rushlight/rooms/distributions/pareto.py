@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight._root import Tensor
 
@@ -25,7 +25,10 @@ class Pareto(TransformedDistribution):
     alpha: Tensor
     scale: Tensor
 
-    arg_constraints: ClassVar[Any] = {"alpha": constraints.positive, "scale": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "alpha": constraints.positive,
+        "scale": constraints.positive,
+    }
 
     def __init__(
         self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -23,7 +23,7 @@ class Poisson(ExponentialFamily):
 
     rate: Tensor
 
-    arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
+    arg_constraints: ClassVar[constraints.ByName] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:

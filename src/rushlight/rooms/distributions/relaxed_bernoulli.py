@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -24,7 +24,7 @@ class LogitRelaxedBernoulli(ByProbabilities):
     tensor(-1.3863)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }
@@ -65,7 +65,7 @@ class RelaxedBernoulli(TransformedDistribution):
     tensor(0.)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -26,7 +26,7 @@ class ExpRelaxedCategorical(OfCategories):
     torch.Size([2])
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "probs": constraints.simplex,
         "logits": constraints.real_vector,
     }
@@ -73,7 +73,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     tensor(0.)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "probs": constraints.simplex,
         "logits": constraints.real_vector,
     }

@@ -39,7 +39,7 @@ class TransformedDistribution(Distribution):
     tensor(-0.9189)
     """
 
-    arg_constraints: ClassVar[Any] = {}
+    arg_constraints: ClassVar[constraints.ByName] = {}
     base_dist: Any
 
     def __init__(

@@ -54,8 +54,8 @@ class ExpTransform(_Fixed):
     tensor([1.0000, 2.7183])
     """
 
-    domain: Any = constraints.real
-    codomain: Any = constraints.positive
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.positive
     bijective = True
     sign = +1
 
@@ -76,8 +76,8 @@ class PowerTransform(Transform):
     tensor(9.)
     """
 
-    domain: Any = constraints.positive
-    codomain: Any = constraints.positive
+    domain: constraints.Constraint = constraints.positive
+    codomain: constraints.Constraint = constraints.positive
     bijective = True
 
     def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
@@ -125,8 +125,8 @@ class SigmoidTransform(_Fixed):
     tensor(0.5000)
     """
 
-    domain: Any = constraints.real
-    codomain: Any = constraints.unit_interval
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.unit_interval
     bijective = True
     sign = +1
 
@@ -149,8 +149,8 @@ class SoftplusTransform(_Fixed):
     tensor(0.6931)
     """
 
-    domain: Any = constraints.real
-    codomain: Any = constraints.positive
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.positive
     bijective = True
     sign = +1
 
@@ -171,8 +171,8 @@ class TanhTransform(_Fixed):
     tensor(0.)
     """
 
-    domain: Any = constraints.real
-    codomain: Any = constraints.interval(-1.0, 1.0)
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.interval(-1.0, 1.0)
     bijective = True
     sign = +1
 
@@ -193,8 +193,8 @@ class AbsTransform(_Fixed):
     tensor(2.)
     """
 
-    domain: Any = constraints.real
-    codomain: Any = constraints.positive
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.positive
 
     def _call(self, x: Tensor) -> Tensor:
         return x.abs()
@@ -288,8 +288,8 @@ class CorrCholeskyTransform(Transform):
             [0., 1.]])
     """
 
-    domain: Any = constraints.real_vector
-    codomain: Any = constraints.corr_cholesky
+    domain: constraints.Constraint = constraints.real_vector
+    codomain: constraints.Constraint = constraints.corr_cholesky
     bijective = True
 
     def _call(self, x: Tensor) -> Tensor:
@@ -340,8 +340,8 @@ class SoftmaxTransform(_Fixed):
     tensor([0.5000, 0.5000])
     """
 
-    domain: Any = constraints.real_vector
-    codomain: Any = constraints.simplex
+    domain: constraints.Constraint = constraints.real_vector
+    codomain: constraints.Constraint = constraints.simplex
 
     def _call(self, x: Tensor) -> Tensor:
         return F.softmax(x, dim=-1)
@@ -364,8 +364,8 @@ class StickBreakingTransform(_Fixed):
     tensor([0.5000, 0.5000])
     """
 
-    domain: Any = constraints.real_vector
-    codomain: Any = constraints.simplex
+    domain: constraints.Constraint = constraints.real_vector
+    codomain: constraints.Constraint = constraints.simplex
     bijective = True
 
     @staticmethod
@@ -404,8 +404,8 @@ class LowerCholeskyTransform(_Fixed):
             [1.0000, 2.7183]])
     """
 
-    domain: Any = constraints.independent(constraints.real, 2)
-    codomain: Any = constraints.lower_cholesky
+    domain: constraints.Constraint = constraints.independent(constraints.real, 2)
+    codomain: constraints.Constraint = constraints.lower_cholesky
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -422,8 +422,8 @@ class PositiveDefiniteTransform(_Fixed):
             [0., 1.]])
     """
 
-    domain: Any = constraints.independent(constraints.real, 2)
-    codomain: Any = constraints.positive_definite
+    domain: constraints.Constraint = constraints.independent(constraints.real, 2)
+    codomain: constraints.Constraint = constraints.positive_definite
 
     def _call(self, x: Tensor) -> Tensor:
         factor = LowerCholeskyTransform()(x)
@@ -564,7 +564,7 @@ class CumulativeDistributionTransform(Transform):
     """
 
     bijective = True
-    codomain: Any = constraints.unit_interval
+    codomain: constraints.Constraint = constraints.unit_interval
     sign = +1
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:

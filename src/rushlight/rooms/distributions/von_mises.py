@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight import special
@@ -50,7 +50,7 @@ class VonMises(Distribution):
     concentration: Tensor
     loc: Tensor
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "loc": constraints.real,
         "concentration": constraints.positive,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -26,7 +26,7 @@ class Weibull(TransformedDistribution):
     concentration: Tensor
     scale: Tensor
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "scale": constraints.positive,
         "concentration": constraints.positive,
     }
