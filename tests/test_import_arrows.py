@@ -51,7 +51,14 @@ def test_imports_of_torch_are_found():
 ORDER = [
     "_core",  # native: it imports nothing
     *("_levels.running", "_levels.opaque_array"),  # they import nothing
-    *("_base", "_alias.metadata", "_alias.as_torch", "_torch.torch_version", "_torch.version"),
+    *(
+        "_base",
+        "_alias.metadata",
+        "_alias.stubs",
+        "_alias.as_torch",
+        "_torch.torch_version",
+        "_torch.version",
+    ),
     *("_torch", "return_types", "utils.hooks", "backends", "_devices"),
     *("ops.table", "ops.making", "ops.elementwise", "ops.layout", "ops.random", "ops.matrix"),
     *("ops.reduction", "ops.indexing", "ops.spectral", "ops.layers", "ops"),

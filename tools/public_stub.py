@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import itertools
 import re
 import sys
 import types
@@ -31,7 +32,7 @@ from rushlight import _root as base
 from rushlight._base import dtypes
 from rushlight.ops import OPS, namespace
 from rushlight.ops.table.documentation import bound_signature, own_signature, signatures
-from rushlight.ops.table.signature import Signature
+from rushlight.ops.table.signature import Signature, read
 
 len(OPS)  # every file of the table is read
 
@@ -62,6 +63,8 @@ IMPORTS = {
     "_dtype": "from {up}_base.dtypes import dtype as _dtype",
     "_Generator": "from {up}_devices.generator import Generator as _Generator",
     "_Size": "from {up}_base.size import Size as _Size",
+    "_UntypedStorage": "from {up}_core import UntypedStorage as _UntypedStorage",
+    "_RemovableHandle": "from {up}_base.handles import RemovableHandle as _RemovableHandle",
 }
 ALIASES = {
     "_Number": "_int | _float | _bool | _complex",
@@ -87,6 +90,7 @@ AS_THEY_STAND = "Tensor int float bool str Flag Ints Sizes Number dtype Generato
 AS_THEY_STAND += ["Sequence[Tensor]"]
 # Words of other annotations.
 _WORDS = TYPES | {"Size": "_Size", "complex": "_complex"}
+_WORDS |= {n: f"_{n}" for n in "UntypedStorage RemovableHandle".split()}
 _WORDS |= {w: w for w in "None Sequence Callable tuple list dict return_types".split()}
 # Further typed names of the root, where they are.
 _TYPED = "_core autograd func _base.device _base.dtypes _devices.generator random".split()
@@ -138,6 +142,7 @@ def translated(annotation: str) -> str | None:
 _NO_DEFAULT = inspect.Parameter.empty
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_REST = inspect.Parameter.VAR_POSITIONAL
 
 
 def parameters(signature: Signature, others: Sequence[Signature] = ()) -> list[Parameter]:
@@ -239,7 +244,8 @@ def type_of(value: Any) -> str:
     if isinstance(value, (tuple, list)) and all(isinstance(v, torch.Tensor) for v in value):
         if isinstance(value, list):
             return "list[Tensor]"
-        return f"tuple[{', '.join(['Tensor'] * len(value)) or 'Tensor, ...'}]"
+        several = ", ".join(["Tensor"] * len(value)) if len(value) > 1 else "Tensor, ..."
+        return f"tuple[{several}]"
     if value is None:
         return "None"
     for kind, name in (
@@ -255,9 +261,9 @@ def type_of(value: Any) -> str:
 def result_type(function: Any, entry: Any, required: list[Parameter], signature: Signature) -> str:
     """What a call gives: as declared, or as its samples or small tensors show."""
     known = translated(signature.result)
-    if known:
+    if known not in (None, "Tensor"):
         return known
-    for calls, enough in ((sample_calls(entry), 12), (guessed_calls(required), 1)):
+    for calls, enough in ((sample_calls(entry), 12), (guessed_calls(required), 6 if known else 1)):
         seen: list[str] = []
         for args, named in calls:
             try:
@@ -269,9 +275,12 @@ def result_type(function: Any, entry: Any, required: list[Parameter], signature:
         kinds = sorted(set(seen))
         if len(kinds) > 1 and all(k.startswith("tuple[Tensor") for k in kinds):
             return "tuple[Tensor, ...]"
+        if known and kinds:  # all that is said of most: a Tensor, or several
+            several = [k for k in kinds if k.startswith(("tuple[", "return_types."))]
+            return several[0] if len(several) == len(kinds) == 1 else known
         if kinds:
             return kinds[0] if len(kinds) == 1 else "Any"
-    return ""
+    return known or ""
 
 
 # ---- stubs
@@ -324,7 +333,7 @@ def valid(params: list[Parameter]) -> list[Parameter]:
 
 
 def required_of(params: list[Parameter]) -> list[Parameter]:
-    return [p for p in params if not p.default or p.kind is inspect.Parameter.VAR_POSITIONAL]
+    return [p for p in params if not (p.default or f"{p.kind} {p.type}" == f"{_REST} Any")]
 
 
 def function_stub(name: str, function: Any, entry: Any, *, method: bool = False) -> list[str]:
@@ -334,20 +343,30 @@ def function_stub(name: str, function: Any, entry: Any, *, method: bool = False)
     in_place = name.endswith("_") and not name.startswith("_")
     doc = "" if method or in_place else summary(entry, function)
     own, listed = own_signature(function), signatures(function)
+    if not (method or hasattr(function, "entry")) and getattr(entry, "overloads", ()):
+        listed = [read(text, read(entry.signature)) for text in entry.overloads]
     params = valid([p for p in parameters(own, listed) if not p.name.startswith("_")])
+    if method and params[0].type == "Any":
+        params[0].type = "Tensor"
     if in_place:
         params = [p for p in params if p.name not in ("out", "inplace")]
 
     bound = bound_signature(inspect.unwrap(function)).params
     one_by_one = any(p.variable for p in (bound if method else bound[:1]))
 
-    def written(params: list[Parameter], result: str, decorators: list[str]) -> list[str]:
+    def written(
+        params: list[Parameter], result: str, decorators: list[str], doc: str = doc
+    ) -> list[str]:
         if method:
-            params = [Parameter("self", "", "", _EITHER), *params[1:]]
+            given = [p for p in params[1:] if p.name != "out"]  # of functions alone
+            params = [Parameter("self", "", "", _EITHER), *given]
+        for p in params if result.startswith(("tuple[", "return_types.")) else []:
+            if p.name == "out" and p.type == "Tensor | None":
+                p.type = "Sequence[Tensor] | None"
         for p in params if one_by_one else []:
             if p.type == "Sequence[_int]" and p.kind is _EITHER and not p.default:
                 p.kind, p.type = inspect.Parameter.VAR_POSITIONAL, "_Ints"
-        return definition(name, params, result, "" if decorators else doc, decorators, indent)
+        return definition(name, params, result, doc, decorators, indent)
 
     star = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in params)
     if len(listed) > 1 and not in_place:
@@ -357,8 +376,15 @@ def function_stub(name: str, function: Any, entry: Any, *, method: bool = False)
             if not (method and of_this[0].type == "_Number"):
                 rows.append((of_this, result_type(function, None, required_of(of_this), signature)))
         told = any(s.result == "Any" for s in listed)
-        if star or told or len({r for _, r in rows} - {"Any", ""}) > 1:
-            return [x for p, r in rows for x in written(p, r or "Any", ["@overload"])]
+        places = itertools.zip_longest(*([q.name for q in p if q.kind is _EITHER] for p, _ in rows))
+        moved = any(len(set(names) - {None}) > 1 for names in places)
+        if star or told or moved or len({r for _, r in rows} - {"Any", ""}) > 1:
+            docs = [doc, *[""] * len(rows)]
+            return [
+                x
+                for (p, r), doc in zip(rows, docs, strict=False)
+                for x in written(p, r or "Any", ["@overload"], doc)
+            ]
     result = "Tensor" if in_place else result_type(function, entry, required_of(params), own)
     return written(params, result or "Tensor", [])
 
@@ -416,6 +442,7 @@ def _import_order(name: str) -> tuple[int, str]:
     )
 
 
+PRIVATE_METHODS = "_indices _make_subclass _make_wrapper_subclass _nnz _values".split()
 ROOMS = "making elementwise layout random matrix reduction indexing spectral layers".split()
 
 
@@ -604,7 +631,7 @@ def methods_body(room: str) -> list[str]:
     sample = make(2, 2)
     for name in sorted(dir(torch.Tensor)):
         value = inspect.getattr_static(torch.Tensor, name)
-        if name.startswith("_") or isinstance(
+        if (name.startswith("_") and name not in PRIVATE_METHODS) or isinstance(
             value, (types.GetSetDescriptorType, types.MethodDescriptorType)
         ):
             continue  # in _core.pyi

@@ -33,8 +33,12 @@ def cholesky(A: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> T
     """The lower triangular L (the upper with upper=True) for which A = L @ L.mH."""
 
 def cholesky_ex(
-    A: Tensor, *, upper: _bool = False, check_errors: _bool = False, out: Tensor | None = None
-) -> Tensor:
+    A: Tensor,
+    *,
+    upper: _bool = False,
+    check_errors: _bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_cholesky_ex:
     """The Cholesky factor, and 0 or the order of the first minor that is not positive-definite."""
 
 def cond(A: Tensor, p: _Number | _str | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -46,10 +50,12 @@ def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = 
 def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
     """The diagonals of matrices."""
 
-def eig(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_eig:
     """The eigenvalues and the eigenvectors, complex, of square matrices."""
 
-def eigh(A: Tensor, UPLO: _str = ..., *, out: Tensor | None = None) -> Tensor:
+def eigh(
+    A: Tensor, UPLO: _str = ..., *, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_eigh:
     """The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices."""
 
 def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -58,15 +64,23 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices."""
 
-def inv_ex(A: Tensor, *, check_errors: _bool = False, out: Tensor | None = None) -> Tensor:
+def inv_ex(
+    A: Tensor, *, check_errors: _bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_inv_ex:
     """The inverse, and 0 or the number of the first zero pivot instead of an error."""
 
-def ldl_factor(A: Tensor, *, hermitian: _bool = False, out: Tensor | None = None) -> Tensor:
+def ldl_factor(
+    A: Tensor, *, hermitian: _bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_ldl_factor:
     """A = L @ D @ L.mT (L.mH if hermitian) of symmetric matrices: L below, D on the diagonal."""
 
 def ldl_factor_ex(
-    A: Tensor, *, hermitian: _bool = False, check_errors: _bool = False, out: Tensor | None = None
-) -> Tensor:
+    A: Tensor,
+    *,
+    hermitian: _bool = False,
+    check_errors: _bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_ldl_factor_ex:
     """`ldl_factor`, and 0 or the number of the first zero on the diagonal of D."""
 
 def ldl_solve(
@@ -87,12 +101,18 @@ def lu(
 ) -> return_types.linalg_lu:
     """A = P @ L @ U."""
 
-def lu_factor(A: Tensor, *, pivot: _bool = True, out: Tensor | None = None) -> Tensor:
+def lu_factor(
+    A: Tensor, *, pivot: _bool = True, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_lu_factor:
     """L and U in one matrix, and the row exchanged at each step, from 1."""
 
 def lu_factor_ex(
-    A: Tensor, *, pivot: _bool = True, check_errors: _bool = False, out: Tensor | None = None
-) -> Tensor: ...
+    A: Tensor,
+    *,
+    pivot: _bool = True,
+    check_errors: _bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_lu_factor_ex: ...
 def lu_solve(
     LU: Tensor,
     pivots: Tensor,
@@ -148,10 +168,12 @@ def pinv(
 ) -> Tensor:
     """The Moore-Penrose pseudo-inverse."""
 
-def qr(A: Tensor, mode: _str = ..., *, out: Tensor | None = None) -> Tensor:
+def qr(
+    A: Tensor, mode: _str = ..., *, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_qr:
     """A = Q @ R with orthonormal columns in Q and an upper triangular R."""
 
-def slogdet(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_slogdet:
     """The sign and the logarithm of the absolute value of determinants."""
 
 def solve(A: Tensor, B: Tensor, *, left: _bool = True, out: Tensor | None = None) -> Tensor:
@@ -163,8 +185,8 @@ def solve_ex(
     *,
     left: _bool = True,
     check_errors: _bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_solve_ex:
     """The solution of A @ X = B, and 0 or the number of the first zero pivot of A."""
 
 def solve_triangular(
@@ -178,7 +200,7 @@ def solve_triangular(
 ) -> Tensor:
     """The solution X of A @ X = B for a triangular A."""
 
-def svd(A: Tensor, full_matrices: _bool = True) -> Tensor:
+def svd(A: Tensor, full_matrices: _bool = True) -> return_types.linalg_svd:
     """A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling."""
 
 def vector_norm(

@@ -4,7 +4,7 @@ from builtins import bool as _bool
 from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 from ._core import Tensor
 from ._typed.elementwise import digamma as digamma
@@ -162,10 +162,19 @@ def shifted_chebyshev_polynomial_w(
 def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """sin(x) / x, the spherical Bessel function."""
 
-def xlog1py(
-    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor:
+@overload
+def xlog1py(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * log1p(other), 0 where input is 0."""
 
-def zeta(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+@overload
+def xlog1py(self: _Number, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def xlog1py(input: Tensor, other: _Number, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def zeta(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Hurwitz zeta function: the sum of (k + other) ** -input."""
+
+@overload
+def zeta(self: _Number, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def zeta(input: Tensor, other: _Number, *, out: Tensor | None = None) -> Tensor: ...

@@ -2,10 +2,12 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import venv
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -19,7 +21,7 @@ class Environment:
     def __init__(self, place):
         venv.create(place, with_pip=False, symlinks=True)
         self.place, self.packages = place, next(place.glob("lib*/python*/site-packages"))
-        for name in ("numpy", "ml_dtypes", "scipy_openblas32", "rushlight"):
+        for name in ("numpy", "ml_dtypes", "scipy_openblas32", "rushlight", "pip"):
             spec = importlib.util.find_spec(name)
             if spec is None:  # numpy brings its own BLAS, and a wheel of rushlight may too
                 continue
@@ -106,9 +108,68 @@ def test_missing_names_say_so(switched_on):
     assert done.stderr.endswith("AttributeError: module 'torch' has no attribute 'no_such_name'\n")
 
 
-def test_the_files_are_few_and_small(switched_on):
-    written = [p for p in switched_on.packages.glob("torch*/*") if p.is_file()]
-    assert sum(p.stat().st_size for p in written) < 4096
+def test_the_files_that_run_are_few_and_small(switched_on):
+    written = [p for p in switched_on.packages.rglob("torch*/**/*") if p.is_file()]
+    stubs = [p for p in written if p.suffix == ".pyi"]
+    assert len(written) - len(stubs) == 8
+    assert sum(p.stat().st_size for p in written if p not in stubs) < 40_000  # with RECORD
+    assert sum(p.stat().st_size for p in stubs) < 100_000
+
+
+def test_checkers_find_the_modules(switched_on):
+    found = {str(p.relative_to(switched_on.packages)) for p in switched_on.packages.rglob("*.pyi")}
+    assert {
+        "torch/__init__.pyi",
+        "torch/nn/functional.pyi",
+        "torch/utils/data/__init__.pyi",
+        "torch/distributions/normal.pyi",  # of a room, which a wheel has beside the base
+        "torch/jit.pyi",
+    } <= found
+    assert not [name for name in found if "_alias" in name or "rooms" in name]
+
+
+def wheel(folder, name, version, requires=""):
+    """A wheel with nothing in it."""
+    info = f"{name}-{version}.dist-info"
+    with ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}"
+        file.writestr(f"{info}/METADATA", metadata)
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n")
+        file.writestr(f"{info}/RECORD", "")
+
+
+@pytest.fixture
+def metadata(switched_on):
+    """The folder by which pip knows that rushlight is installed."""
+    pytest.importorskip("pip")
+    info = switched_on.packages / "rushlight-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rushlight\nVersion: 1.0\n")
+    yield info
+    shutil.rmtree(info, ignore_errors=True)
+
+
+def test_pip_says_what_is_broken_without_rushlight(switched_on, metadata):
+    assert switched_on.python("-m", "pip", "check").returncode == 0
+    shutil.rmtree(metadata)  # as `pip uninstall rushlight` does
+    checked = switched_on.python("-m", "pip", "check")
+    assert checked.returncode == 1
+    assert "torch 2.13.0+rushlight requires rushlight, which is not installed." in checked.stdout
+
+
+def test_pip_keeps_the_package_by_the_file_that_on_names(switched_on, metadata, tmp_path):
+    wheel(tmp_path, "torch", "2.14.1")
+    wheel(tmp_path, "wants_another", "1.0", "Requires-Dist: torch>=2.14\n")
+    wheel(tmp_path, "wants_any", "1.0", "Requires-Dist: torch>=2.13\n")
+    constraints = switched_on.as_torch("on").stdout.partition("-c '")[2].partition("'")[0]
+    install = ["-m", "pip", "install", "--dry-run", "--no-index", "--find-links", str(tmp_path)]
+    replaced = switched_on.python(*install, "wants_another")
+    assert "Would install torch-2.14.1 wants" in replaced.stdout
+    refused = switched_on.python(*install, "-c", constraints, "wants_another")
+    assert refused.returncode == 1
+    assert "==2.13.0+rushlight" in refused.stdout + refused.stderr
+    kept = switched_on.python(*install, "-c", constraints, "wants_any")
+    assert "Would install wants" in kept.stdout, kept.stderr  # and no torch
 
 
 def test_status(switched_on):

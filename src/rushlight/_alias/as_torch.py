@@ -1,8 +1,9 @@
 """`rushlight as-torch on | off | status`: make rushlight this environment's package `torch`, with
 its `functorch`.
 
-The package is a module of a few lines and a dist-info, so that pip counts a requirement of torch as
-met. The package's RECORD lists its files; `off` removes the files of the RECORD and nothing else.
+The package is a module of a few lines, a stub for each module, and a dist-info, so that pip counts
+a requirement of torch as met. The package's RECORD lists its files; `off` removes the files of the
+RECORD and nothing else.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from .._base.version import TORCH_VERSION
 from .metadata import METADATA, TorchDistribution
+from .stubs import stubs
 
 _INSTALLER = "rushlight"
 _INFO = f"torch-{TORCH_VERSION}.dist-info"
@@ -28,13 +30,17 @@ _FILES = {
     "torch/__init__.py": _MODULE,
     "torch/py.typed": "",
     "functorch/__init__.py": _MODULE.replace("stand_in()", 'stand_in("functorch")'),
-    f"{_INFO}/METADATA": METADATA,
+    f"{_INFO}/METADATA": f"{METADATA}Requires-Dist: rushlight\n",
     f"{_INFO}/WHEEL": "Wheel-Version: 1.0\nGenerator: rushlight\nRoot-Is-Purelib: true\n"
     "Tag: py3-none-any\n",
     f"{_INFO}/INSTALLER": f"{_INSTALLER}\n",
     f"{_INFO}/top_level.txt": "functorch\ntorch\n",
+    f"{_INFO}/constraints.txt": f"torch=={TORCH_VERSION}\n",
 }
 _RECORD = f"{_INFO}/RECORD"
+_KEEP = """\
+pip keeps it with:  pip install -c '{}' ...
+Without -c, a library that asks for another torch has pip put PyTorch in its place."""
 
 
 def _place() -> Path:
@@ -94,18 +100,19 @@ def turn_on() -> str:
     place = _place()
     written: list[Path] = []
     try:
-        for name, text in _FILES.items():
+        files = _FILES | stubs()
+        for name, text in files.items():
             path = place / name
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             written.append(path)
             path.write_text(text, encoding="utf-8")
-        record = "".join(f"{name},,\n" for name in (*_FILES, _RECORD))
+        record = "".join(f"{name},,\n" for name in (*files, _RECORD))
         written.append(place / _RECORD)
         (place / _RECORD).write_text(record, encoding="utf-8")
     except OSError:
-        _remove(written)
+        _remove(written, place)
         raise
-    return status()
+    return f"{status()}\n{_KEEP.format(place / _INFO / 'constraints.txt')}"
 
 
 def turn_off() -> str:
@@ -114,18 +121,19 @@ def turn_off() -> str:
         if _is_ours(distribution):
             # The lines of our RECORD are plain names.
             names = (distribution.read_text("RECORD") or "").split()
-            _remove([Path(str(distribution.locate_file(n.split(",")[0]))) for n in names])
+            place = Path(str(distribution.locate_file("")))
+            _remove([place / n.split(",")[0] for n in names], place)
     return status()
 
 
-def _remove(paths: list[Path]) -> None:
-    """Remove files, the bytecode made of them, and the folders that are empty then."""
-    folders = {path.parent for path in paths}
+def _remove(paths: list[Path], place: Path) -> None:
+    """Remove files, the bytecode made of them, and the folders in `place` that are empty then."""
+    folders = {p for path in paths for p in path.parents if place in p.parents}
     for path in paths:
         path.unlink(missing_ok=True)
         for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
             compiled.unlink()
-    for folder in folders:
+    for folder in sorted(folders, reverse=True):
         for one in (folder / "__pycache__", folder):
             if one.is_dir() and not any(one.iterdir()):
                 one.rmdir()

@@ -11,7 +11,7 @@ The `numpy` of a type imports NumPy when first asked, that of bfloat16 and of th
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from .. import _core
 from .outside import ml_dtypes, np
@@ -505,7 +505,7 @@ class finfo:
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
     __module__ = "rushlight"
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __init__(self, type: dtype | None = None) -> None:
         given = _default if type is None else type
@@ -559,7 +559,7 @@ class iinfo:
 
     __slots__ = ("bits", "dtype", "max", "min")
     __module__ = "rushlight"
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __init__(self, type: dtype) -> None:
         _require_dtype("iinfo", "type", 1, type)

@@ -35,6 +35,8 @@ class RemovableHandle:
 
     next_id: int = 0
     id: int
+    hooks_dict_ref: weakref.ref[Any]
+    extra_dict_ref: tuple[weakref.ref[Any], ...]
 
     __module__ = "rushlight.utils.hooks"
 

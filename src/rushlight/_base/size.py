@@ -48,7 +48,8 @@ class Size(Lengths):
             raise TypeError(f"can't multiply sequence by non-int of type '{name}'")
         return tuple.__new__(Size, tuple.__mul__(self, times))
 
-    __rmul__ = __mul__
+    def __rmul__(self, times: SupportsIndex, /) -> Size:
+        return self * times
 
 
 _INT = {int}

@@ -242,7 +242,7 @@ def _as_torch(given: list[str]) -> None:
     actions = {"on": _as_torch.turn_on, "off": _as_torch.turn_off, "status": _as_torch.status}
     parser = ArgumentParser(
         "rushlight as-torch",
-        description="A package torch in this environment that is rushlight, a few kilobytes.",
+        description="A small package torch in this environment that is rushlight.",
     )
     help = "write the package, remove it, or say which torch is there"
     parser.add_argument("action", metavar="on|off|status", type=_one_of(actions), help=help)

@@ -4,7 +4,7 @@ accelerators, whose numbers are a function of a seed and of a place in its seque
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, TypeAlias
 
 from .. import _core, _devices
 from .._base import dtypes
@@ -44,6 +44,9 @@ class Place:
         return first
 
 
+_Device: TypeAlias = device
+
+
 class Generator:
     """A Mersenne Twister whose numbers are PyTorch's for the same seed; of an accelerator Philox,
     whose numbers are others.
@@ -54,6 +57,7 @@ class Generator:
 
     __module__ = "rushlight"
     _state: Any
+    device: _Device
 
     def __init__(self, device: Any = "cpu") -> None:
         wanted = _device_of(device)

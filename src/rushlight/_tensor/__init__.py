@@ -81,7 +81,7 @@ def _format_number(self: Any, spec: str) -> str:
 
 
 @answered("no_value", MEMORY)
-def tolist(self: Tensor) -> Any:
+def tolist(self: Tensor) -> list[Any]:
     """The elements as nested lists; the number itself for 0 dimensions."""
     made = _core.to_list(self)
     if made is not NotImplemented:

@@ -237,13 +237,13 @@ for _name, _given in _RAISES.items():
         "...     'not here'\n'not here'"
     )
 _EXAMPLES |= {n: f">>> x.{n}\nFalse" for n in _RARE if isinstance(_RARE[n], property)}
+_RARE["_grad_fn"] = property(lambda self: self.grad_fn)
 for _name, _member in _RARE.items():
     if _name in _EXAMPLES and _member.__doc__:  # python -OO strips docstrings
         _member.__doc__ += f"\n\n{_ONE}{_EXAMPLES[_name]}"
     if callable(_member):
         _member.__name__ = _member.__qualname__ = _name
     publish("Tensor", _name, _member, plain=True)
-publish("Tensor", "_grad_fn", property(lambda self: self.grad_fn))
 for _name in ("div", "rdiv", "idiv"):  # Python 2's names of the operator
     publish("Tensor", f"__{_name}__", getattr(Tensor, f"__{_name.replace('div', 'truediv')}__"))
 

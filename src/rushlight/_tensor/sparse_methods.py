@@ -21,7 +21,12 @@ def _method(name: str, doc: str) -> Any:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
+    method.__annotations__["return"] = _NO_TENSOR.get(name, "Any")
     return method
+
+
+_NO_TENSOR = dict.fromkeys("_nnz _dimI _dimV sparse_dim dense_dim".split(), "int")
+_NO_TENSOR["is_coalesced"] = "bool"
 
 
 _CONVERT = {

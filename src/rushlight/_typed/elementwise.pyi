@@ -5,8 +5,10 @@ from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias, overload
 
+from .. import return_types
 from .._core import Tensor
 from ..ops.elementwise.arithmetic import positive as positive
 from ..ops.elementwise.comparison import is_inference as is_inference
@@ -123,34 +125,49 @@ def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of tanh."""
 
 def atanh_(input: Tensor) -> Tensor: ...
-def bitwise_and(
-    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor:
+@overload
+def bitwise_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The bits set in both."""
 
-def bitwise_left_shift(
-    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor:
+@overload
+def bitwise_and(self: _Number, other: Tensor) -> Tensor: ...
+@overload
+def bitwise_and(input: Tensor, other: _Number, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def bitwise_left_shift(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2**other; by more than the width, 0."""
 
+@overload
+def bitwise_left_shift(self: _Number, other: Tensor) -> Tensor: ...
+@overload
+def bitwise_left_shift(input: Tensor, other: _Number, *, out: Tensor | None = None) -> Tensor: ...
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Every bit turned over; of bools, not."""
 
-def bitwise_or(
-    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor:
+@overload
+def bitwise_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The bits set in either."""
 
-def bitwise_right_shift(
-    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor:
+@overload
+def bitwise_or(self: _Number, other: Tensor) -> Tensor: ...
+@overload
+def bitwise_or(input: Tensor, other: _Number, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def bitwise_right_shift(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input divided by 2**other, rounded down."""
 
-def bitwise_xor(
-    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor:
+@overload
+def bitwise_right_shift(self: _Number, other: Tensor) -> Tensor: ...
+@overload
+def bitwise_right_shift(input: Tensor, other: _Number, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def bitwise_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The bits set in exactly one."""
 
+@overload
+def bitwise_xor(self: _Number, other: Tensor) -> Tensor: ...
+@overload
+def bitwise_xor(input: Tensor, other: _Number, *, out: Tensor | None = None) -> Tensor: ...
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smallest whole number not below."""
 
@@ -262,9 +279,14 @@ def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Rounded towards zero."""
 
 def fix_(input: Tensor) -> Tensor: ...
-def float_power(input: Tensor, exponent: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+@overload
+def float_power(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input ** exponent in double precision."""
 
+@overload
+def float_power(self: _Number, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def float_power(input: Tensor, exponent: _Number, *, out: Tensor | None = None) -> Tensor: ...
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest whole number not above."""
 
@@ -287,7 +309,7 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What is behind the point."""
 
 def frac_(input: Tensor) -> Tensor: ...
-def frexp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.frexp:
     """Mantissa and exponent: input = mantissa * 2 ** exponent."""
 
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -454,11 +476,14 @@ def not_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = No
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex number of that absolute value and angle."""
 
-def pow(
-    input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor:
+@overload
+def pow(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input ** exponent."""
 
+@overload
+def pow(self: _Number, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def pow(input: Tensor, exponent: _Number, *, out: Tensor | None = None) -> Tensor: ...
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
 
@@ -470,11 +495,14 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / input."""
 
 def reciprocal_(input: Tensor) -> Tensor: ...
-def remainder(
-    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor:
+@overload
+def remainder(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What is left of dividing; it has the sign of `other`."""
 
+@overload
+def remainder(self: _Number, other: Tensor) -> Tensor: ...
+@overload
+def remainder(input: Tensor, other: _Number, *, out: Tensor | None = None) -> Tensor: ...
 def resolve_conj(input: Tensor) -> Tensor:
     """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
 
@@ -573,17 +601,27 @@ def view_as_real(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A complex tensor as a real one with a last dimension of size 2: real and imaginary parts."""
 
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def where(
-    condition: Tensor,
-    input: Tensor | None = None,
-    other: Tensor | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]:
     """input where the condition holds, else other; without them, the indices where it holds."""
 
-def xlogy(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+@overload
+def where(
+    condition: Tensor, input: Tensor, other: Tensor, *, out: Tensor | None = None
+) -> Tensor: ...
+@overload
+def where(condition: Tensor, self: _Number, other: Tensor) -> Tensor: ...
+@overload
+def where(condition: Tensor, input: Tensor, other: _Number) -> Tensor: ...
+@overload
+def where(condition: Tensor, self: _Number, other: _Number) -> Tensor: ...
+@overload
+def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * log(other), 0 where input is 0."""
 
+@overload
+def xlogy(self: _Number, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def xlogy(input: Tensor, other: _Number, *, out: Tensor | None = None) -> Tensor: ...
 def xlogy_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor: ...
 def zero_(input: Tensor) -> Tensor: ...

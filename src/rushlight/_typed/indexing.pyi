@@ -5,7 +5,7 @@ from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
-from typing import TypeAlias
+from typing import Any, TypeAlias, overload
 
 from .._core import Tensor
 from ..ops.indexing.segments import unravel_index as unravel_index
@@ -71,9 +71,12 @@ def masked_scatter(
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where a mask holds, as one row."""
 
-def nonzero(input: Tensor, *, as_tuple: _bool = False) -> Tensor:
+@overload
+def nonzero(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one a row."""
 
+@overload
+def nonzero(input: Tensor, *, as_tuple: _bool) -> Any: ...
 def nonzero_static(
     input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None
 ) -> Tensor:
@@ -89,14 +92,27 @@ def put(
 ) -> Tensor:
     """The input with source written, or added, at an index into all of it, row by row."""
 
+@overload
+def scatter(
+    input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None
+) -> Tensor: ...
+@overload
+def scatter(
+    input: Tensor, dim: _int, index: Tensor, src: Tensor, *, reduce: _str, out: Tensor | None = None
+) -> Tensor: ...
+@overload
+def scatter(
+    input: Tensor, dim: _int, index: Tensor, value: _Number, *, out: Tensor | None = None
+) -> Tensor: ...
+@overload
 def scatter(
     input: Tensor,
     dim: _int,
     index: Tensor,
-    src: Tensor | _Number | None = None,
+    value: _Number,
     *,
-    value: _Number | None = None,
-    reduce: _str | None = None,
+    reduce: _str,
+    out: Tensor | None = None,
 ) -> Tensor: ...
 def scatter_add(
     input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None

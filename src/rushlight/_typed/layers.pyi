@@ -200,7 +200,9 @@ def gru(
     train: _bool,
     bidirectional: _bool,
     batch_first: _bool,
-) -> Tensor: ...
+) -> tuple[Tensor, ...]:
+    """All layers of a network, without a module: the outputs, the last state."""
+
 @overload
 def gru(
     data: Tensor,
@@ -212,7 +214,7 @@ def gru(
     dropout: _float,
     train: _bool,
     bidirectional: _bool,
-) -> Tensor: ...
+) -> tuple[Tensor, ...]: ...
 def gru_cell(
     input: Tensor,
     hx: Any,
@@ -265,7 +267,9 @@ def lstm(
     train: _bool,
     bidirectional: _bool,
     batch_first: _bool,
-) -> Tensor: ...
+) -> tuple[Tensor, ...]:
+    """All layers of a network, without a module: the outputs, the last hidden and cell state."""
+
 @overload
 def lstm(
     data: Tensor,
@@ -277,7 +281,7 @@ def lstm(
     dropout: _float,
     train: _bool,
     bidirectional: _bool,
-) -> Tensor: ...
+) -> tuple[Tensor, ...]: ...
 def lstm_cell(
     input: Tensor,
     hx: Any,
@@ -356,7 +360,9 @@ def rnn_relu(
     train: _bool,
     bidirectional: _bool,
     batch_first: _bool,
-) -> Tensor: ...
+) -> tuple[Tensor, ...]:
+    """All layers of a network, without a module: the outputs, the last state."""
+
 @overload
 def rnn_relu(
     data: Tensor,
@@ -368,7 +374,7 @@ def rnn_relu(
     dropout: _float,
     train: _bool,
     bidirectional: _bool,
-) -> Tensor: ...
+) -> tuple[Tensor, ...]: ...
 def rnn_relu_cell(
     input: Tensor,
     hx: Any,
@@ -390,7 +396,9 @@ def rnn_tanh(
     train: _bool,
     bidirectional: _bool,
     batch_first: _bool,
-) -> Tensor: ...
+) -> tuple[Tensor, ...]:
+    """All layers of a network, without a module: the outputs, the last state."""
+
 @overload
 def rnn_tanh(
     data: Tensor,
@@ -402,7 +410,7 @@ def rnn_tanh(
     dropout: _float,
     train: _bool,
     bidirectional: _bool,
-) -> Tensor: ...
+) -> tuple[Tensor, ...]: ...
 def rnn_tanh_cell(
     input: Tensor,
     hx: Any,

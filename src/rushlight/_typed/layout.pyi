@@ -4,7 +4,7 @@ from builtins import bool as _bool
 from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from .._base.dtypes import dtype as _dtype
 from .._base.size import Size as _Size
@@ -110,15 +110,18 @@ def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = No
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
 
+@overload
 def repeat_interleave(
-    input: Tensor,
-    repeats: Tensor | _int | None = None,
-    dim: _int | None = None,
-    *,
-    output_size: _Ints | None = None,
+    input: Tensor, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None
 ) -> Tensor:
     """Each entry repeated as often as `repeats` says; over all elements where dim is None."""
 
+@overload
+def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None) -> Tensor: ...
+@overload
+def repeat_interleave(
+    input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None
+) -> Tensor: ...
 def reshape(input: Tensor, *shape: _Ints) -> Tensor:
     """The same elements in another shape: a view where the strides allow it, else a copy."""
 
@@ -144,8 +147,8 @@ def slice_copy(
     out: Tensor | None = None,
 ) -> Tensor: ...
 def split_copy(
-    input: Tensor, split_size: _int, dim: _int = 0, *, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor, split_size: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...]:
     """Pieces of one size along a dimension, in memory of its own."""
 
 def split_with_sizes(
@@ -154,7 +157,11 @@ def split_with_sizes(
     """Pieces of the given sizes along a dimension."""
 
 def split_with_sizes_copy(
-    input: Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: Tensor | None = None
+    input: Tensor,
+    split_sizes: Sequence[_int],
+    dim: _int = 0,
+    *,
+    out: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, ...]:
     """Pieces of the given sizes along a dimension, in memory of its own."""
 
@@ -173,9 +180,16 @@ def t(input: Tensor) -> Tensor:
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A matrix's transpose; a vector or a number as it is, in memory of its own."""
 
-def tensor_split(input: Tensor, sections: Tensor | _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
+@overload
+def tensor_split(input: Tensor, indices: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Pieces along a dimension: so many, sizes differing by at most one, or cut at the indices."""
 
+@overload
+def tensor_split(
+    input: Tensor, tensor_indices_or_sections: Tensor, dim: _int = 0
+) -> tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor, sections: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
 def tile(input: Tensor, *dims: _Ints) -> Tensor:
     """`repeat` with missing leading counts taken as 1."""
 
@@ -194,7 +208,9 @@ def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Ten
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """The entries of a dimension, as a tuple."""
 
-def unbind_copy(input: Tensor, dim: _int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
+def unbind_copy(
+    input: Tensor, dim: _int = 0, *, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...]:
     """The entries of a dimension, as a tuple, in memory of its own."""
 
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
@@ -203,7 +219,7 @@ def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
 def unfold_copy(
     input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None
 ) -> Tensor: ...
-def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> Tensor:
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Pieces of one size along a dimension, that may be written in place each by itself."""
 
 def unsafe_split_with_sizes(
@@ -217,11 +233,9 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """With one more dimension of size 1, at position dim, in memory of its own."""
 
-def view_copy(
-    input: Tensor,
-    size: Sequence[_int] | None = None,
-    *,
-    dtype: _dtype | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
+@overload
+def view_copy(input: Tensor, dtype: _dtype, *, out: Tensor | None = None) -> Tensor:
     """The result of `view`, another shape or the bytes as another dtype, in memory of its own."""
+
+@overload
+def view_copy(input: Tensor, size: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...

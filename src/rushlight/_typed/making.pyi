@@ -6,7 +6,7 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from .._base.device import device as _device
 from .._base.device import layout as _layout
@@ -23,10 +23,9 @@ _Device: TypeAlias = _device | _str | _int
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A view of everything, in memory of its own."""
 
+@overload
 def arange(
-    start: _Number | None = None,
-    end: _Number | None = None,
-    step: _Number = 1,
+    end: _Number,
     *,
     out: Tensor | None = None,
     dtype: _dtype | None = None,
@@ -37,6 +36,30 @@ def arange(
 ) -> Tensor:
     """The numbers from `start` (0) up to, not including, `end`."""
 
+@overload
+def arange(
+    start: _Number,
+    end: _Number,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def arange(
+    start: _Number,
+    end: _Number,
+    step: _Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 def as_tensor(data: Any, *, dtype: _dtype | None = None, device: _Device | None = None) -> Tensor:
     """Like `tensor`, but shares memory where it can; a tensor keeps its history."""
 

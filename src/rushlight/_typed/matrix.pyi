@@ -5,7 +5,7 @@ from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from .. import return_types
 from .._core import Tensor
@@ -116,7 +116,7 @@ def eig(input: Any, A: Any = None, upper: Any = None) -> Any:
 def einsum(*args: Any) -> Tensor:
     """The sum of products that the equation's subscripts describe: einsum('bij,bjk->bik', x, y)."""
 
-def geqrf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.geqrf:
     """The QR factorisation as LAPACK keeps it: R, below it the reflections, and their factors."""
 
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -164,15 +164,14 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
 def norm_except_dim(v: Any, pow: _float = 2, dim: _int = 0) -> Tensor:
     """The p-norm over all dimensions but one, kept as 1; over all of them where dim is -1."""
 
+@overload
 def nuclear_norm(
-    input: Tensor,
-    dim: Sequence[_int] = (-2, -1),
-    keepdim: _bool = False,
-    *,
-    out: Tensor | None = None,
+    input: Tensor, dim: Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """The sum of the singular values of matrices."""
 
+@overload
+def nuclear_norm(input: Tensor, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of reflections: the Q that `geqrf` keeps."""
 
@@ -195,7 +194,7 @@ def renorm(
 ) -> Tensor:
     """input with the p-norm of each slice along dim brought down to maxnorm."""
 
-def slogdet(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.slogdet:
     """The sign and the logarithm of the absolute value of determinants."""
 
 def solve(input: Any, A: Any = None, upper: Any = None) -> Any:

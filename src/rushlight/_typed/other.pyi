@@ -11,7 +11,6 @@ from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
 
 _Number: TypeAlias = _int | _float | _bool | _complex
-_Ints: TypeAlias = _int | Sequence[_int]
 
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor: ...
 def as_strided_(
@@ -27,18 +26,24 @@ def detach(input: Tensor) -> Tensor:
     """The tensor without its history, in the same memory."""
 
 def detach_(input: Tensor) -> Tensor: ...
-def dsplit(input: Tensor, sections: _Ints) -> tuple[Tensor, ...]:
+@overload
+def dsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
     """`tensor_split` as numpy.dsplit does it."""
 
+@overload
+def dsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the third dimension."""
 
 def get_device(input: Tensor) -> _int:
     """The number of a tensor's GPU; -1 in main memory."""
 
-def hsplit(input: Tensor, sections: _Ints) -> tuple[Tensor, ...]:
+@overload
+def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
     """`tensor_split` as numpy.hsplit does it."""
 
+@overload
+def hsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined column by column (vectors end to end)."""
 
@@ -62,7 +67,9 @@ def numel(input: Tensor) -> _int:
 
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor: ...
 @overload
-def result_type(tensor: Tensor, other: Tensor) -> _dtype: ...
+def result_type(tensor: Tensor, other: Tensor) -> _dtype:
+    """The dtype of arithmetic between two tensors or numbers."""
+
 @overload
 def result_type(scalar: _Number, tensor: Tensor) -> _dtype: ...
 @overload
@@ -72,8 +79,11 @@ def result_type(scalar1: _Number, scalar2: _Number) -> _dtype: ...
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined row by row."""
 
-def vsplit(input: Tensor, sections: _Ints) -> tuple[Tensor, ...]:
+@overload
+def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
     """`tensor_split` as numpy.vsplit does it."""
 
+@overload
+def vsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined row by row."""

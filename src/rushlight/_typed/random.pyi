@@ -65,7 +65,9 @@ def rand(
     device: _Device | None = None,
     pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-) -> Tensor: ...
+) -> Tensor:
+    """A tensor of the given size with numbers drawn evenly from [0, 1)."""
+
 @overload
 def rand(
     *size: _Ints,
@@ -89,12 +91,12 @@ def rand_like(
 ) -> Tensor:
     """A tensor of another's size and dtype with numbers drawn evenly from [0, 1)."""
 
+@overload
 def randint(
-    low: _int = 0,
-    high: _int | None = None,
-    size: Sequence[_int] | None = None,
+    high: _int,
+    size: Sequence[_int],
     *,
-    generator: _Generator | None = None,
+    generator: _Generator | None,
     out: Tensor | None = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
@@ -104,13 +106,53 @@ def randint(
 ) -> Tensor:
     """A tensor of integers drawn evenly from [low, high)."""
 
+@overload
+def randint(
+    high: _int,
+    size: Sequence[_int],
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    low: _int,
+    high: _int,
+    size: Sequence[_int],
+    *,
+    generator: _Generator | None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    low: _int,
+    high: _int,
+    size: Sequence[_int],
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
 def randint_like(
     input: Tensor,
-    low: _int = 0,
-    high: _int | Tensor | None = None,
+    low: _int,
+    high: _int,
     *,
+    generator: _Generator | None,
     memory_format: _memory_format | None = None,
-    generator: _Generator | None = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
@@ -119,6 +161,69 @@ def randint_like(
 ) -> Tensor:
     """A tensor of another's size with integers drawn evenly from [low, high)."""
 
+@overload
+def randint_like(
+    input: Tensor,
+    low: _int,
+    high: _int,
+    *,
+    memory_format: _memory_format | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randint_like(
+    input: Tensor,
+    high: Tensor,
+    *,
+    generator: _Generator | None,
+    memory_format: _memory_format | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randint_like(
+    input: Tensor,
+    high: Tensor,
+    *,
+    memory_format: _memory_format | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randint_like(
+    input: Tensor,
+    high: _int,
+    *,
+    generator: _Generator | None,
+    memory_format: _memory_format | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randint_like(
+    input: Tensor,
+    high: _int,
+    *,
+    memory_format: _memory_format | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 @overload
 def randn(
     *size: _Ints,
@@ -129,7 +234,9 @@ def randn(
     device: _Device | None = None,
     pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-) -> Tensor: ...
+) -> Tensor:
+    """A tensor of the given size with numbers of the standard normal distribution."""
+
 @overload
 def randn(
     *size: _Ints,

@@ -9,9 +9,7 @@ from .._core import Tensor
 from .._devices.generator import Generator as _Generator
 
 class RandomMethods:
-    def bernoulli(
-        self, p: Any = None, *, generator: _Generator | None = None, out: Tensor | None = None
-    ) -> Tensor: ...
+    def bernoulli(self, p: Any = None, *, generator: _Generator | None = None) -> Tensor: ...
     def bernoulli_(
         self, p: Tensor | _float = 0.5, *, generator: _Generator | None = None
     ) -> Tensor: ...
@@ -26,12 +24,7 @@ class RandomMethods:
         self, mean: _float = 1.0, std: _float = 2.0, *, generator: _Generator | None = None
     ) -> Tensor: ...
     def multinomial(
-        self,
-        num_samples: _int,
-        replacement: _bool = False,
-        *,
-        generator: _Generator | None = None,
-        out: Tensor | None = None,
+        self, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None
     ) -> Tensor: ...
     def normal_(
         self, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None

@@ -36,8 +36,12 @@ def amin(
     """The smallest element, of all or along dimensions; ties share the gradient."""
 
 def aminmax(
-    input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor,
+    *,
+    dim: _int | None = None,
+    keepdim: _bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.aminmax:
     """The smallest and the largest element."""
 
 def any(
@@ -68,6 +72,7 @@ def argsort(
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
     """How often each of 0, 1, 2, ... occurs; with weights, the sum of theirs."""
 
+@overload
 def bucketize(
     input: Tensor,
     boundaries: Tensor,
@@ -78,13 +83,17 @@ def bucketize(
 ) -> Tensor:
     """Which of the intervals between boundaries each value lies in."""
 
+@overload
+def bucketize(
+    self: _Number, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False
+) -> Tensor: ...
 def count_nonzero(input: Tensor, dim: _Ints | None = None, *, out: Tensor | None = None) -> Tensor:
     """How many elements are not zero."""
 
-def cummax(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
+def cummax(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = None) -> return_types.cummax:
     """The largest entry so far along a dimension, and its index."""
 
-def cummin(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
+def cummin(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = None) -> return_types.cummin:
     """The smallest entry so far along a dimension, and its index."""
 
 def cumprod(
@@ -151,6 +160,7 @@ def histogramdd(
 ) -> return_types.histogramdd:
     """How many rows fall into each bin of a grid, and the edges of each dimension."""
 
+@overload
 def isin(
     elements: Tensor,
     test_elements: Tensor,
@@ -161,9 +171,32 @@ def isin(
 ) -> Tensor:
     """Whether each element is among the test elements."""
 
+@overload
+def isin(
+    element: _Number,
+    test_elements: Tensor,
+    *,
+    assume_unique: _bool = False,
+    invert: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def isin(
+    elements: Tensor,
+    test_element: _Number,
+    *,
+    assume_unique: _bool = False,
+    invert: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def kthvalue(
-    input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor,
+    k: _int,
+    dim: _int = -1,
+    keepdim: _bool = False,
+    *,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.kthvalue:
     """The k-th smallest entry of a dimension, and where it was."""
 
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
@@ -193,7 +226,9 @@ def mean(
     """The mean of all elements, or along dimensions."""
 
 @overload
-def median(input: Tensor) -> Tensor: ...
+def median(input: Tensor) -> Tensor:
+    """The lower median of all elements, or along a dimension with its index."""
+
 @overload
 def median(
     input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None
@@ -207,12 +242,14 @@ def min(
     input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None
 ) -> return_types.min: ...
 def mode(
-    input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None
+) -> return_types.mode:
     """The most frequent entry of a dimension, and where it was last."""
 
 @overload
-def nanmedian(input: Tensor) -> Tensor: ...
+def nanmedian(input: Tensor) -> Tensor:
+    """The lower median of all elements, or along a dimension with its index, NaN left out."""
+
 @overload
 def nanmedian(
     input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None
@@ -259,6 +296,7 @@ def quantile(
 ) -> Tensor:
     """The q-th quantiles, of all elements or along a dimension."""
 
+@overload
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor,
@@ -271,6 +309,17 @@ def searchsorted(
 ) -> Tensor:
     """Where values would be inserted to keep each row of a sorted sequence sorted."""
 
+@overload
+def searchsorted(
+    sorted_sequence: Tensor,
+    self: _Number,
+    *,
+    out_int32: _bool = False,
+    right: _bool = False,
+    side: _str | None = None,
+    sorter: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def sort(
     input: Tensor,
     dim: _int = -1,
@@ -281,28 +330,44 @@ def sort(
 ) -> return_types.sort:
     """The entries of a dimension in order, and where each was."""
 
+@overload
 def std(
     input: Tensor,
-    dim: _Ints | None = None,
-    unbiased: _bool | None = None,
+    dim: _Ints | None,
+    unbiased: _bool = True,
     keepdim: _bool = False,
     *,
-    correction: _Number | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """The standard deviation, of all elements or along dimensions."""
 
+@overload
+def std(
+    input: Tensor,
+    dim: _Ints | None = None,
+    *,
+    correction: _Number | None = None,
+    keepdim: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def std(input: Tensor, unbiased: _bool = True) -> Tensor: ...
+@overload
+def std_mean(
+    input: Tensor, dim: _Ints | None, unbiased: _bool = True, keepdim: _bool = False
+) -> tuple[Tensor, Tensor]:
+    """(standard deviation, mean)."""
+
+@overload
 def std_mean(
     input: Tensor,
     dim: _Ints | None = None,
-    unbiased: _bool | None = None,
-    keepdim: _bool = False,
     *,
     correction: _Number | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """(standard deviation, mean)."""
-
+    keepdim: _bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def std_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]: ...
 def sum(
     input: Tensor,
     dim: _Ints | None = None,
@@ -320,8 +385,8 @@ def topk(
     largest: _bool = True,
     sorted: _bool = True,
     *,
-    out: Tensor | None = None,
-) -> Tensor:
+    out: Sequence[Tensor] | None = None,
+) -> return_types.topk:
     """The k largest (or smallest) entries of a dimension in order, and where each was."""
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number = 1.0, dim: _int = -1) -> Tensor:
@@ -349,24 +414,41 @@ def unique_consecutive(
 ) -> Any:
     """The elements (or slices along dim) without repeats of the one before."""
 
+@overload
 def var(
     input: Tensor,
-    dim: _Ints | None = None,
-    unbiased: _bool | None = None,
+    dim: _Ints | None,
+    unbiased: _bool = True,
     keepdim: _bool = False,
     *,
-    correction: _Number | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """The variance, of all elements or along dimensions."""
 
+@overload
+def var(
+    input: Tensor,
+    dim: _Ints | None = None,
+    *,
+    correction: _Number | None = None,
+    keepdim: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def var(input: Tensor, unbiased: _bool = True) -> Tensor: ...
+@overload
+def var_mean(
+    input: Tensor, dim: _Ints | None, unbiased: _bool = True, keepdim: _bool = False
+) -> tuple[Tensor, Tensor]:
+    """(variance, mean)."""
+
+@overload
 def var_mean(
     input: Tensor,
     dim: _Ints | None = None,
-    unbiased: _bool | None = None,
-    keepdim: _bool = False,
     *,
     correction: _Number | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """(variance, mean)."""
+    keepdim: _bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def var_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]: ...

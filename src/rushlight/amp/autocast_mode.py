@@ -168,8 +168,8 @@ class autocast:
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        self.device = _device(device_type).type
-        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        self.device: str = _device(device_type).type
+        self.fast_dtype: dtypes.dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._cache_enabled = state.keeps if cache_enabled is None else cache_enabled
         self._enabled = enabled
         if is_autocast_available(self.device):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import collections.abc
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from .. import _core
 from .._base.errors import warn
@@ -20,8 +20,13 @@ from ..ops.making.from_data import as_tensor
 from ..ops.table.names import publish
 from ..ops.table.signature import Tensor
 
+if TYPE_CHECKING:
+    from .graph import GradientEdge
+
 __all__ = ["backward", "grad"]
 
+_Tensors: TypeAlias = "Tensor | GradientEdge | Sequence[Tensor | GradientEdge]"
+_K = TypeVar("_K")
 _run = _core.run_backward
 
 _CREATE_GRAPH_WARNING = (
@@ -284,6 +289,30 @@ def backward(
 
 
 @overridable
+@overload
+def grad(
+    outputs: _Tensors,
+    inputs: _Tensors,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = ...,
+    retain_graph: bool | None = ...,
+    create_graph: bool = ...,
+    only_inputs: bool = ...,
+    allow_unused: bool | None = ...,
+    is_grads_batched: bool = ...,
+    materialize_grads: bool = ...,
+) -> tuple[Tensor, ...]: ...
+@overload
+def grad(
+    outputs: _Tensors,
+    inputs: Mapping[_K, Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = ...,
+    retain_graph: bool | None = ...,
+    create_graph: bool = ...,
+    only_inputs: bool = ...,
+    allow_unused: bool | None = ...,
+    is_grads_batched: bool = ...,
+    materialize_grads: bool = ...,
+) -> dict[_K, Tensor]: ...
 def grad(
     outputs: object,
     inputs: object,

@@ -47,6 +47,9 @@ class saved_tensors_hooks:
     tensor([4.])
     """
 
+    pack_hook: Callable[..., Any]
+    unpack_hook: Callable[..., object]
+
     def __init__(
         self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], object]
     ) -> None:
@@ -58,7 +61,7 @@ class saved_tensors_hooks:
         _core.push_saved_hooks(self.pack_hook, self.unpack_hook)
 
     __enter__ = _core.beginning(__enter__, lambda self: None)
-    __exit__ = _core.c_method(_core.pop_saved_hooks)
+    __exit__: Callable[..., None] = _core.c_method(_core.pop_saved_hooks)
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -118,7 +118,7 @@ class set_detect_anomaly:
         check_inf: bool = False,
         check_forward: bool | None = None,
     ) -> None:
-        self.prev = _state.values()
+        self.prev: tuple[bool, bool, bool, bool | None] = _state.values()
         _state.set(mode, check_nan, check_inf, check_forward)
 
     def __enter__(self) -> None:
@@ -140,10 +140,14 @@ class detect_anomaly:
     RuntimeError: Function 'log' returned nan values in its 0th output. ...
     """
 
+    check_forward: bool | None
+    check_inf: bool
+    check_nan: bool
+
     def __init__(
         self, check_nan: bool = True, *, check_inf: bool = False, check_forward: bool | None = None
     ) -> None:
-        self.prev = _state.values()
+        self.prev: tuple[bool, bool, bool, bool | None] = _state.values()
         self.check_nan, self.check_inf, self.check_forward = check_nan, check_inf, check_forward
         warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "

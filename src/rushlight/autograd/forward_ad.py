@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _core
 from .._core import Tensor
@@ -24,7 +23,12 @@ __all__ = [
 ]
 
 
-class UnpackedDualTensor(namedtuple("UnpackedDualTensor", ["primal", "tangent"])):
+class _Parts(NamedTuple):
+    primal: Tensor
+    tangent: Any  # a Tensor, or None
+
+
+class UnpackedDualTensor(_Parts):
     """A tensor's value and its tangent (None where it has none).
 
     >>> with torch.autograd.forward_ad.dual_level():

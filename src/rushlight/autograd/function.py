@@ -128,7 +128,7 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether gradients that nobody sent arrive as zeros (the default) or as None."""
-        self.materialize_grads = bool(value)
+        self.materialize_grads: bool = bool(value)
 
 
 class BackwardCFunction(_core.FunctionNode, FunctionCtx):
@@ -291,6 +291,11 @@ _NO_BACKWARD = (
 )
 
 
+def _of_any_parameters(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method itself: to checkers of types one whose place any method may take."""
+    return method
+
+
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """Base of custom differentiable functions: override `forward` and `backward`, call `apply`.
 
@@ -340,6 +345,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @staticmethod
+    @_of_any_parameters
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Save what backward needs, apart from forward.
 
@@ -359,16 +365,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
+    @_of_any_parameters
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """One gradient per input of forward, None where there is none."""
         raise NotImplementedError(_NO_BACKWARD)
 
     @staticmethod
+    @_of_any_parameters
     def vjp(ctx: BackwardCFunction, *grad_outputs: object) -> Any:
         """Another name of `backward`."""
         raise NotImplementedError(_NO_BACKWARD)
 
     @staticmethod
+    @_of_any_parameters
     def jvp(ctx: Any, *grad_inputs: object) -> Any:
         """The forward-mode derivative."""
         raise NotImplementedError(
@@ -377,6 +386,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @staticmethod
+    @_of_any_parameters
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """The call on whole batches, under vmap: gives (output, out_dims). `in_dims` says where
         each argument has the batch, None for none; info has `batch_size` and `randomness`."""
@@ -549,7 +559,7 @@ class DelayedError:
     """
 
     def __init__(self, message: str | bytes, num_outputs: int = 1) -> None:
-        self.message = message.decode() if isinstance(message, bytes) else message
+        self.message: str = message.decode() if isinstance(message, bytes) else message
 
     def __call__(self, *inputs: Any) -> Any:
         return Error._passed(inputs, self.message)

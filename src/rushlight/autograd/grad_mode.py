@@ -197,8 +197,8 @@ class no_grad(_Mode):
 
     prev = False  # what it was before the block, as torch calls it
 
-    __enter__ = _core.c_method(_core.begin_grad)
-    __exit__ = _core.c_method(_core.end_grad)
+    __enter__: Callable[..., None] = _core.c_method(_core.begin_grad)
+    __exit__: Callable[..., None] = _core.c_method(_core.end_grad)
 
 
 class enable_grad(no_grad):
@@ -238,7 +238,7 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         check_bool("set_grad_enabled", "enabled", mode)
         self.mode = mode
-        self.prev = _set(mode)
+        self.prev: bool = _set(mode)
 
     def clone(self) -> set_grad_enabled:
         return set_grad_enabled(self.mode)
@@ -295,6 +295,9 @@ class inference_mode(_Mode):
 
 class _Switch(_Mode):
     """A setting that programs may turn on and off and that changes nothing here."""
+
+    mode: bool
+    prev: bool
 
     _value = True
 

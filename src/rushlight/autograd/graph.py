@@ -449,7 +449,7 @@ class _MultiHandle:
     """Removes several hooks at once."""
 
     def __init__(self, handles: list[RemovableHandle]) -> None:
-        self.handles = tuple(handles)
+        self.handles: tuple[RemovableHandle, ...] = tuple(handles)
 
     def remove(self) -> None:
         """Take all the hooks away."""

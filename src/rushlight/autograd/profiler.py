@@ -27,6 +27,10 @@ class _Times:
     """The base of events and of averages of events: times as text, and zeros for numbers that are
     not measured here (memory, other devices)."""
 
+    device_time: float
+    device_time_total: float
+    self_device_time_total: float
+
     cpu_time: float
     cpu_time_total: float
     self_cpu_time_total: float
@@ -54,6 +58,9 @@ class _Times:
 class Interval:
     """From when to when, in microseconds."""
 
+    end: float
+    start: float
+
     def __init__(self, start: float, end: float) -> None:
         self.start, self.end = start, end
 
@@ -71,6 +78,12 @@ class FunctionEvent(_Times):
     >>> event.cpu_time_total > 0
     True
     """
+
+    input_shapes: list[Any]
+    key: str
+    start_ns: int
+    stop_ns: int
+    thread: int
 
     count = 1
     id = 0
@@ -115,6 +128,11 @@ class FunctionEventAvg(_Times):
     >>> average.count, average.cpu_time_total >= average.cpu_time
     (2, True)
     """
+
+    count: int
+    cpu_time_total: float
+    key: str
+    self_cpu_time_total: float
 
     def __init__(self, key: str) -> None:
         self.key, self.count = key, 0
@@ -306,6 +324,9 @@ class profile:
     True
     """
 
+    enabled: bool
+    record_shapes: bool
+
     def __init__(
         self,
         enabled: bool = True,
@@ -328,7 +349,7 @@ class profile:
         self.enabled, self.record_shapes = enabled, record_shapes
         self._found: list[FunctionEvent] = []
         self.function_events: EventList | None = None
-        self.entered = False
+        self.entered: bool = False
 
     def __enter__(self) -> profile:
         if self.entered:
@@ -411,6 +432,9 @@ class record_function:
     >>> "my part" in [e.key for e in prof.key_averages()]
     True
     """
+
+    args: str | None
+    name: str
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args

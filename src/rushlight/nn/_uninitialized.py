@@ -72,7 +72,7 @@ class UninitializedTensorMixin(rl.Tensor):
         )
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc, metaclass]
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter that has no shape yet.
 
     >>> weight = nn.UninitializedParameter()
@@ -110,7 +110,7 @@ class UninitializedBuffer(UninitializedTensorMixin):
     torch.Size([2])
     """
 
-    cls_to_become = rl.Tensor
+    cls_to_become: type[Any] = rl.Tensor
 
     def __new__(
         cls,

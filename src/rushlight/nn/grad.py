@@ -65,8 +65,12 @@ def _gradient_of(of: str, n: int) -> Callable[..., Tensor]:
     return made
 
 
-conv1d_input, conv2d_input, conv3d_input = (_gradient_of("input", n) for n in (1, 2, 3))
-conv1d_weight, conv2d_weight, conv3d_weight = (_gradient_of("weight", n) for n in (1, 2, 3))
+conv1d_input: Callable[..., Tensor] = _gradient_of("input", 1)
+conv2d_input: Callable[..., Tensor] = _gradient_of("input", 2)
+conv3d_input: Callable[..., Tensor] = _gradient_of("input", 3)
+conv1d_weight: Callable[..., Tensor] = _gradient_of("weight", 1)
+conv2d_weight: Callable[..., Tensor] = _gradient_of("weight", 2)
+conv3d_weight: Callable[..., Tensor] = _gradient_of("weight", 3)
 
 __all__ = [f"conv{n}d_{of}" for n in (1, 2, 3) for of in ("input", "weight")]
 

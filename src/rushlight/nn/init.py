@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight import _root as _rl
 from rushlight._root import Generator, Tensor
@@ -370,19 +370,20 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return initialiser
 
 
-uniform = _deprecated(uniform_)
-normal = _deprecated(normal_)
-constant = _deprecated(constant_)
-eye = _deprecated(eye_)
-dirac = _deprecated(dirac_)
-xavier_uniform = _deprecated(xavier_uniform_)
-xavier_normal = _deprecated(xavier_normal_)
-kaiming_uniform = _deprecated(kaiming_uniform_)
-kaiming_normal = _deprecated(kaiming_normal_)
-orthogonal = _deprecated(orthogonal_)
-sparse = _deprecated(sparse_)
+uniform: Callable[..., Tensor] = _deprecated(uniform_)
+normal: Callable[..., Tensor] = _deprecated(normal_)
+constant: Callable[..., Tensor] = _deprecated(constant_)
+eye: Callable[..., Tensor] = _deprecated(eye_)
+dirac: Callable[..., Tensor] = _deprecated(dirac_)
+xavier_uniform: Callable[..., Tensor] = _deprecated(xavier_uniform_)
+xavier_normal: Callable[..., Tensor] = _deprecated(xavier_normal_)
+kaiming_uniform: Callable[..., Tensor] = _deprecated(kaiming_uniform_)
+kaiming_normal: Callable[..., Tensor] = _deprecated(kaiming_normal_)
+orthogonal: Callable[..., Tensor] = _deprecated(orthogonal_)
+sparse: Callable[..., Tensor] = _deprecated(sparse_)
 # PyTorch's private names that libraries call.
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 _no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 
-__getattr__ = _missing_name(__name__)
+if not TYPE_CHECKING:  # to checkers a misspelt name is an error
+    __getattr__ = _missing_name(__name__)

@@ -112,12 +112,13 @@ class Buffer(rl.Tensor, metaclass=_BufferMeta):
     (['mean'], [])
     """
 
+    persistent: bool
     __torch_function__ = _core._disabled_torch_function_impl
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = rl.empty(0)
-        tensor = data.detach().requires_grad_(data.requires_grad)
+        tensor: Any = data.detach().requires_grad_(data.requires_grad)
         tensor.persistent = persistent
         tensor._is_buffer = True
         return tensor

@@ -52,7 +52,7 @@ class _Required:
         return "<required parameter>"
 
 
-required = _Required()
+required: _Required = _Required()
 
 _optimizers: WeakSet[Optimizer] = WeakSet()
 _pre_hooks: Hooks = OrderedDict()

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -145,7 +145,7 @@ class AveragedModel(Module):
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
-        self.module = deepcopy(model)
+        self.module: Module = deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
         self.register_buffer("n_averaged", rl.tensor(0, dtype=rl.long, device=device))
@@ -265,7 +265,9 @@ class SWALR(LRScheduler):
 
     def _set_anneal_func(self) -> None:
         cosine = self._anneal_strategy == "cos"
-        self.anneal_func = self._cosine_anneal if cosine else self._linear_anneal
+        self.anneal_func: Callable[..., float] = (
+            self._cosine_anneal if cosine else self._linear_anneal
+        )
 
     def state_dict(self) -> State:
         """Everything but the optimizer and the function."""
@@ -295,4 +297,5 @@ class SWALR(LRScheduler):
         return rates
 
 
-__getattr__ = _missing_name(__name__)
+if not TYPE_CHECKING:  # to checkers a misspelt name is an error
+    __getattr__ = _missing_name(__name__)

@@ -58,6 +58,10 @@ def set_sharing_strategy(new_strategy: str) -> None:
 class _ProcessError(Exception):
     """A started process failed."""
 
+    error_index: int
+    error_pid: int
+    msg: str
+
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
         self.msg, self.error_index, self.error_pid = msg, error_index, error_pid
@@ -72,6 +76,9 @@ class ProcessRaisedException(_ProcessError):
 
 class ProcessExitedException(_ProcessError):
     """A started process ended by a signal or an exit code."""
+
+    exit_code: int
+    signal_name: str | None
 
     def __init__(
         self,
@@ -107,9 +114,12 @@ def _run(fn: Callable[..., Any], i: int, args: tuple[Any, ...], error_file: str)
 class ProcessContext:
     """The processes that `start_processes` started."""
 
+    error_files: list[str]
+    processes: list[Any]
+
     def __init__(self, processes: list[Any], error_files: list[str]) -> None:
         self.processes, self.error_files = processes, error_files
-        self.sentinels = {p.sentinel: i for i, p in enumerate(processes)}
+        self.sentinels: dict[Any, int] = {p.sentinel: i for i, p in enumerate(processes)}
 
     def pids(self) -> list[int]:
         """The process numbers."""

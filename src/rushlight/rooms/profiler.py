@@ -166,7 +166,7 @@ class profile:
     ) -> None:
         self._plan = schedule
         self._ready, self._shapes = on_trace_ready, record_shapes
-        self.step_num = 0
+        self.step_num: int = 0
         self.profiler: Any = None
         self._open = False
 

@@ -9,6 +9,7 @@ class Warning:
     enabled = False
 
 
-broadcast_warning, keepdim_warning = Warning(), Warning()
+broadcast_warning: Warning = Warning()
+keepdim_warning: Warning = Warning()
 
 __getattr__ = _missing_name(__name__)

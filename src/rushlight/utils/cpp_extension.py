@@ -33,10 +33,13 @@ def _headers(name: str) -> Any:
     return _refused(f"torch.utils.cpp_extension.{name}", _NO_HEADERS)
 
 
-load, load_inline = _headers("load"), _headers("load_inline")
-CppExtension, CUDAExtension = _headers("CppExtension"), _headers("CUDAExtension")
-SyclExtension = _headers("SyclExtension")
-include_paths, library_paths = _headers("include_paths"), _headers("library_paths")
+load: Any = _headers("load")
+load_inline: Any = _headers("load_inline")
+CppExtension: Any = _headers("CppExtension")
+CUDAExtension: Any = _headers("CUDAExtension")
+SyclExtension: Any = _headers("SyclExtension")
+include_paths: Any = _headers("include_paths")
+library_paths: Any = _headers("library_paths")
 
 
 class BuildExtension:

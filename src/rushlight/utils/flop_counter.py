@@ -183,6 +183,9 @@ class FlopCounterMode(overrides.TorchFunctionMode):
     48
     """
 
+    depth: int
+    display: bool
+
     def __init__(
         self,
         mods: object = None,

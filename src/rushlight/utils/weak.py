@@ -43,7 +43,7 @@ class TensorWeakRef:
     """A weak reference to a tensor."""
 
     def __init__(self, tensor: object) -> None:
-        self.ref = weakref.ref(tensor)
+        self.ref: weakref.ref[Any] = weakref.ref(tensor)
 
     def __call__(self) -> Any:
         return self.ref()
@@ -106,6 +106,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return list(self.data)
 
 
-WeakTensorKeyDictionary, WeakTensorRefKey = WeakIdKeyDictionary, WeakIdRef
+WeakTensorKeyDictionary: type[WeakIdKeyDictionary] = WeakIdKeyDictionary
+WeakTensorRefKey: type[WeakIdRef] = WeakIdRef
 
 __getattr__ = _missing_name(__name__)

@@ -114,6 +114,20 @@ class BlockMask:
     of blocks sees in part; kv_indices (B, H, rows, columns): those first. full_*: those seen whole.
     """
 
+    dq_kv_order: Tensor | None
+    dq_kv_order_spt: Tensor | None
+    dq_write_order: Tensor | None
+    dq_write_order_full: Tensor | None
+    full_kv_indices: Tensor | None
+    full_kv_num_blocks: Tensor | None
+    full_q_indices: Tensor | None
+    full_q_num_blocks: Tensor | None
+    kv_indices: Tensor
+    kv_num_blocks: Tensor
+    q_indices: Tensor | None
+    q_num_blocks: Tensor | None
+    seq_lengths: tuple[int, int]
+
     def __init__(
         self,
         seq_lengths: tuple[int, int],

@@ -62,16 +62,16 @@ class LazyLinear(_Lazy, linear.Linear):
         dtype: dtypes.dtype | None = None,
     ) -> None:
         super().__init__(0, 0, False, device, dtype)
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.weight: UninitializedParameter = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
         if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+            self.bias: UninitializedParameter = UninitializedParameter(device=device, dtype=dtype)
 
     def initialize_parameters(self, input: Tensor) -> None:
         n, m = input.shape[-1], self.out_features
         self._take(n, {"weight": (m, n), "bias": (m,)})
         if self.in_features == 0:
-            self.in_features = self.weight.shape[-1]  # of a checkpoint
+            self.in_features: int = self.weight.shape[-1]  # of a checkpoint
 
 
 class _LazyConv(_Lazy):
@@ -184,17 +184,19 @@ def _lazy(mixin: type[_Lazy], plain: type[Module], call: str, shape: str) -> Any
 
 _IMAGES = ("2, 3, 6", "2, 3, 6, 6", "2, 3, 6, 6, 6")
 _CONV = [f"4, 3)(torch.zeros({size})" for size in _IMAGES]
-LazyConv1d = _lazy(_LazyConv, conv.Conv1d, _CONV[0], "2, 4, 4")
-LazyConv2d = _lazy(_LazyConv, conv.Conv2d, _CONV[1], "2, 4, 4, 4")
-LazyConv3d = _lazy(_LazyConv, conv.Conv3d, _CONV[2], "2, 4, 4, 4, 4")
-LazyConvTranspose1d = _lazy(_LazyConvTranspose, conv.ConvTranspose1d, _CONV[0], "2, 4, 8")
-LazyConvTranspose2d = _lazy(_LazyConvTranspose, conv.ConvTranspose2d, _CONV[1], "2, 4, 8, 8")
-LazyConvTranspose3d = _lazy(_LazyConvTranspose, conv.ConvTranspose3d, _CONV[2], "2, 4, 8, 8, 8")
+LazyConv1d: Any = _lazy(_LazyConv, conv.Conv1d, _CONV[0], "2, 4, 4")
+LazyConv2d: Any = _lazy(_LazyConv, conv.Conv2d, _CONV[1], "2, 4, 4, 4")
+LazyConv3d: Any = _lazy(_LazyConv, conv.Conv3d, _CONV[2], "2, 4, 4, 4, 4")
+LazyConvTranspose1d: Any = _lazy(_LazyConvTranspose, conv.ConvTranspose1d, _CONV[0], "2, 4, 8")
+LazyConvTranspose2d: Any = _lazy(_LazyConvTranspose, conv.ConvTranspose2d, _CONV[1], "2, 4, 8, 8")
+LazyConvTranspose3d: Any = _lazy(
+    _LazyConvTranspose, conv.ConvTranspose3d, _CONV[2], "2, 4, 8, 8, 8"
+)
 _NORM = [f")(torch.zeros({size})" for size in _IMAGES]
-LazyBatchNorm1d = _lazy(_LazyNorm, batchnorm.BatchNorm1d, _NORM[0], _IMAGES[0])
-LazyBatchNorm2d = _lazy(_LazyNorm, batchnorm.BatchNorm2d, _NORM[1], _IMAGES[1])
-LazyBatchNorm3d = _lazy(_LazyNorm, batchnorm.BatchNorm3d, _NORM[2], _IMAGES[2])
-LazyInstanceNorm1d = _lazy(_LazyNorm, instancenorm.InstanceNorm1d, _NORM[0], _IMAGES[0])
-LazyInstanceNorm2d = _lazy(_LazyNorm, instancenorm.InstanceNorm2d, _NORM[1], _IMAGES[1])
-LazyInstanceNorm3d = _lazy(_LazyNorm, instancenorm.InstanceNorm3d, _NORM[2], _IMAGES[2])
+LazyBatchNorm1d: Any = _lazy(_LazyNorm, batchnorm.BatchNorm1d, _NORM[0], _IMAGES[0])
+LazyBatchNorm2d: Any = _lazy(_LazyNorm, batchnorm.BatchNorm2d, _NORM[1], _IMAGES[1])
+LazyBatchNorm3d: Any = _lazy(_LazyNorm, batchnorm.BatchNorm3d, _NORM[2], _IMAGES[2])
+LazyInstanceNorm1d: Any = _lazy(_LazyNorm, instancenorm.InstanceNorm1d, _NORM[0], _IMAGES[0])
+LazyInstanceNorm2d: Any = _lazy(_LazyNorm, instancenorm.InstanceNorm2d, _NORM[1], _IMAGES[1])
+LazyInstanceNorm3d: Any = _lazy(_LazyNorm, instancenorm.InstanceNorm3d, _NORM[2], _IMAGES[2])
 LazyLinear.__module__ = linear.__name__

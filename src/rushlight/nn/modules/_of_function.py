@@ -41,9 +41,20 @@ def layer(
     calls the function with the inputs named in `takes` and the attributes named in `passes`, or all
     settings; `a=` passes one by name.
     """
-    frame = sys._getframe(1)
-    place = frame.f_globals, frame.f_lineno  # of the declaration, which tracebacks show
-    return partial(_declare, place, function, passes, takes.replace(" ", ", "), kw_only)
+    return partial(_declare, _place(), function, passes, takes.replace(" ", ", "), kw_only)
+
+
+def calling(
+    function: Callable[..., object], passes: str | None = None, takes: str = "input"
+) -> Callable[[_L], _L]:
+    """`layer` for a class with the `__init__` of its base: to checkers of types no dataclass."""
+    return partial(_declare, _place(), function, passes, takes.replace(" ", ", "), False)
+
+
+def _place() -> Place:
+    """The place of the declaration, which tracebacks show."""
+    frame = sys._getframe(2)
+    return frame.f_globals, frame.f_lineno
 
 
 def _declare(

@@ -62,7 +62,7 @@ class StateMethods(HookMethods):
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Parameters and persistent buffers by dotted path; detached, but sharing memory.
 
         >>> state = nn.Linear(3, 2).state_dict()

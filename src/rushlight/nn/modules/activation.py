@@ -13,7 +13,7 @@ from ..._base.errors import warn
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from ._of_function import WithSettings, layer
+from ._of_function import WithSettings, calling, layer
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
@@ -25,7 +25,7 @@ class _Inplace(WithSettings):
     inplace: bool = False
 
 
-@layer(F.relu)
+@calling(F.relu)
 class ReLU(_Inplace):
     """max(x, 0).
 
@@ -34,7 +34,7 @@ class ReLU(_Inplace):
     """
 
 
-@layer(F.selu)
+@calling(F.selu)
 class SELU(_Inplace):
     """The scaled exponential linear unit of self-normalising networks.
 
@@ -43,7 +43,7 @@ class SELU(_Inplace):
     """
 
 
-@layer(F.silu)
+@calling(F.silu)
 class SiLU(_Inplace):
     """x * sigmoid(x).
 
@@ -52,7 +52,7 @@ class SiLU(_Inplace):
     """
 
 
-@layer(F.mish)
+@calling(F.mish)
 class Mish(_Inplace):
     """x * tanh(softplus(x)).
 
@@ -61,7 +61,7 @@ class Mish(_Inplace):
     """
 
 
-@layer(F.hardswish)
+@calling(F.hardswish)
 class Hardswish(_Inplace):
     """x * clamp(x + 3, 0, 6) / 6.
 
@@ -73,7 +73,7 @@ class Hardswish(_Inplace):
         return ""
 
 
-@layer(F.hardsigmoid)
+@calling(F.hardsigmoid)
 class Hardsigmoid(_Inplace):
     """clamp(x + 3, 0, 6) / 6.
 
@@ -85,7 +85,7 @@ class Hardsigmoid(_Inplace):
         return ""
 
 
-@layer(rl.sigmoid)
+@calling(rl.sigmoid)
 class Sigmoid(WithSettings):
     """1 / (1 + exp(-x)).
 
@@ -94,7 +94,7 @@ class Sigmoid(WithSettings):
     """
 
 
-@layer(rl.tanh)
+@calling(rl.tanh)
 class Tanh(WithSettings):
     """tanh(x).
 
@@ -103,7 +103,7 @@ class Tanh(WithSettings):
     """
 
 
-@layer(F.logsigmoid)
+@calling(F.logsigmoid)
 class LogSigmoid(WithSettings):
     """log(sigmoid(x)).
 
@@ -112,7 +112,7 @@ class LogSigmoid(WithSettings):
     """
 
 
-@layer(F.softsign)
+@calling(F.softsign)
 class Softsign(WithSettings):
     """x / (1 + |x|).
 
@@ -121,7 +121,7 @@ class Softsign(WithSettings):
     """
 
 
-@layer(F.tanhshrink)
+@calling(F.tanhshrink)
 class Tanhshrink(WithSettings):
     """x - tanh(x).
 
@@ -346,7 +346,7 @@ class _AlongDim(WithSettings):
         self.__dict__.setdefault("dim", None)
 
 
-@layer(F.softmax)
+@calling(F.softmax)
 class Softmax(_AlongDim):
     """exp(x) divided by its sum along `dim`.
 
@@ -355,7 +355,7 @@ class Softmax(_AlongDim):
     """
 
 
-@layer(F.log_softmax)
+@calling(F.log_softmax)
 class LogSoftmax(_AlongDim):
     """The logarithm of softmax.
 
@@ -365,7 +365,7 @@ class LogSoftmax(_AlongDim):
     """
 
 
-@layer(F.softmin)
+@calling(F.softmin)
 class Softmin(_AlongDim):
     """softmax(-x).
 
@@ -431,13 +431,13 @@ class MultiheadAttention(Module):
             )
         super().__init__()
         self.embed_dim = embed_dim
-        self.kdim = embed_dim if kdim is None else kdim
-        self.vdim = embed_dim if vdim is None else vdim
+        self.kdim: int = embed_dim if kdim is None else kdim
+        self.vdim: int = embed_dim if vdim is None else vdim
         self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
         self.num_heads = num_heads
         self.dropout = dropout
         self.batch_first = batch_first
-        self.head_dim = embed_dim // num_heads
+        self.head_dim: int = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
 
@@ -457,7 +457,7 @@ class MultiheadAttention(Module):
         for name in shapes:
             parameter(name, packed == (name == "in_proj_weight"), *shapes[name])
         parameter("in_proj_bias", bias, 3 * embed_dim)
-        self.out_proj = NonDynamicallyQuantizableLinear(
+        self.out_proj: NonDynamicallyQuantizableLinear = NonDynamicallyQuantizableLinear(
             embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
         )
         for name in ("bias_k", "bias_v"):
@@ -475,7 +475,7 @@ class MultiheadAttention(Module):
                 init.xavier_uniform_(weight)
         if self.in_proj_bias is not None:
             init.zeros_(self.in_proj_bias)
-            init.zeros_(self.out_proj.bias)  # type: ignore[arg-type]
+            init.zeros_(self.out_proj.bias)
         for bias in (self.bias_k, self.bias_v):
             if bias is not None:
                 init.xavier_normal_(bias)

@@ -61,18 +61,18 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
         self.in_features = in_features
         self.n_classes = n_classes
-        self.cutoffs = [*limits, n_classes]
+        self.cutoffs: list[int] = [*limits, n_classes]
         self.div_value = div_value
         self.head_bias = head_bias
-        self.shortlist_size = limits[0]
-        self.n_clusters = len(limits)
-        self.head_size = self.shortlist_size + self.n_clusters
+        self.shortlist_size: int = limits[0]
+        self.n_clusters: int = len(limits)
+        self.head_size: int = self.shortlist_size + self.n_clusters
 
         def linear(n: int, m: int, bias: bool = False) -> Linear:
             return Linear(n, m, bias=bias, device=device, dtype=dtype)
 
-        self.head = linear(in_features, self.head_size, head_bias)
-        self.tail = ModuleList()
+        self.head: Linear = linear(in_features, self.head_size, head_bias)
+        self.tail: ModuleList = ModuleList()
         for i, (low, high) in enumerate(self._clusters(), 1):
             inner = int(in_features // div_value**i)
             self.tail.append(Sequential(linear(in_features, inner), linear(inner, high - low)))

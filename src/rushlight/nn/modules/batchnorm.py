@@ -21,8 +21,8 @@ class _NormBase(Module):
     """Parameters, running statistics and printing of the norms that keep statistics a channel."""
 
     _version = 2
-    weight: Parameter | None
-    bias: Parameter | None
+    weight: Parameter
+    bias: Parameter
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None

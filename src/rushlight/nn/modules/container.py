@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from rushlight import _root as rl
 
@@ -41,6 +41,10 @@ class _Numbered(Module):
         """The name of the child at a position (names need not be numbers in a Sequential)."""
         return list(self._modules)[_place(index, len(self))]
 
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._sliced(list(self._modules.items())[index])

@@ -30,7 +30,7 @@ class _ConvNd(Module):
     _function: ClassVar[Callable[..., Tensor]]  # called by way of the class: it is no method
     _transposed: bool = False
     weight: Parameter
-    bias: Parameter | None
+    bias: Parameter
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import functional as F
-from ._of_function import WithSettings, layer
+from ._of_function import WithSettings, calling
 
 
 class _DropoutNd(WithSettings):
@@ -18,7 +18,7 @@ class _DropoutNd(WithSettings):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-@layer(F.dropout, "p training inplace")
+@calling(F.dropout, "p training inplace")
 class Dropout(_DropoutNd):
     """Zeroes each element with probability `p` and scales the rest by 1 / (1 - p).
 
@@ -31,7 +31,7 @@ class Dropout(_DropoutNd):
     """
 
 
-@layer(F.dropout1d, "p training inplace")
+@calling(F.dropout1d, "p training inplace")
 class Dropout1d(_DropoutNd):
     """Zeroes whole channels of (N, C, L) input.
 
@@ -41,7 +41,7 @@ class Dropout1d(_DropoutNd):
     """
 
 
-@layer(F.dropout2d, "p training inplace")
+@calling(F.dropout2d, "p training inplace")
 class Dropout2d(_DropoutNd):
     """Zeroes whole channels of (N, C, H, W) input.
 
@@ -51,7 +51,7 @@ class Dropout2d(_DropoutNd):
     """
 
 
-@layer(F.dropout3d, "p training inplace")
+@calling(F.dropout3d, "p training inplace")
 class Dropout3d(_DropoutNd):
     """Zeroes whole channels of (N, C, D, H, W) input.
 
@@ -60,7 +60,7 @@ class Dropout3d(_DropoutNd):
     """
 
 
-@layer(F.alpha_dropout, "p training")
+@calling(F.alpha_dropout, "p training")
 class AlphaDropout(_DropoutNd):
     """Dropout that keeps the mean and variance that SELU aims at.
 
@@ -70,7 +70,7 @@ class AlphaDropout(_DropoutNd):
     """
 
 
-@layer(F.feature_alpha_dropout, "p training")
+@calling(F.feature_alpha_dropout, "p training")
 class FeatureAlphaDropout(_DropoutNd):
     """`AlphaDropout` of whole channels of (N, C, ...) input.
 

@@ -48,7 +48,7 @@ class Linear(Module):
     """
 
     weight: Parameter
-    bias: Parameter | None
+    bias: Parameter
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Bilinear(Module):
     """
 
     weight: Parameter
-    bias: Parameter | None
+    bias: Parameter
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from rushlight._root import Tensor
 
@@ -46,7 +46,7 @@ class LinearCrossEntropyOptions:
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __getstate__(self) -> list[Any]:
         """The values alone, as of PyTorch's dataclass."""
@@ -89,12 +89,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     ) -> None:
         super().__init__(weight, reduction=reduction)
         self.num_classes = num_classes
-        self.out_features = tuple(out_features)
+        self.out_features: tuple[int, ...] = tuple(out_features)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
         self.options = options
         rows = num_classes * math.prod(self.out_features)
-        self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
+        self.linear: Linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, target: Tensor) -> Any:
         shape = (self.num_classes, *self.out_features)

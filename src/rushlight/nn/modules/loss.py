@@ -11,7 +11,7 @@ from rushlight._root import Tensor
 from ..._base.errors import warn
 from ..._base.missing import missing_name as _missing_name
 from .. import functional as F
-from ._of_function import layer
+from ._of_function import calling, layer
 from .distance import PairwiseDistance
 from .module import Module
 
@@ -54,7 +54,7 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-@layer(F.mse_loss, "reduction=", "input target")
+@calling(F.mse_loss, "reduction=", "input target")
 class MSELoss(_Loss):
     """(input - target) squared.
 
@@ -65,7 +65,7 @@ class MSELoss(_Loss):
     """
 
 
-@layer(F.l1_loss, "reduction=", "input target")
+@calling(F.l1_loss, "reduction=", "input target")
 class L1Loss(_Loss):
     """|input - target|.
 
@@ -135,7 +135,7 @@ class CrossEntropyLoss(_WeightedLoss):
     label_smoothing: float = 0.0
 
 
-@layer(F.binary_cross_entropy, "weight= reduction=", "input target")
+@calling(F.binary_cross_entropy, "weight= reduction=", "input target")
 class BCELoss(_WeightedLoss):
     """Binary cross-entropy of probabilities.
 
@@ -274,7 +274,7 @@ class MarginRankingLoss(_Loss):
     reduction: str = "mean"
 
 
-@layer(F.multilabel_margin_loss, "reduction=", "input target")
+@calling(F.multilabel_margin_loss, "reduction=", "input target")
 class MultiLabelMarginLoss(_Loss):
     """The hinge between each target class and each other; targets are class indices, -1 ends them.
 
@@ -284,7 +284,7 @@ class MultiLabelMarginLoss(_Loss):
     """
 
 
-@layer(F.multilabel_soft_margin_loss, "weight= reduction=", "input target")
+@calling(F.multilabel_soft_margin_loss, "weight= reduction=", "input target")
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Binary cross-entropy of logits, the mean over the classes of each sample.
 
@@ -322,7 +322,7 @@ class MultiMarginLoss(_WeightedLoss):
         self.margin = margin
 
 
-@layer(F.soft_margin_loss, "reduction=", "input target")
+@calling(F.soft_margin_loss, "reduction=", "input target")
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)), targets being 1 and -1.
 
@@ -388,7 +388,7 @@ class TripletMarginWithDistanceLoss(_Loss):
     ) -> None:
         super().__init__(reduction=reduction)
         _check_margin(self, margin)
-        self.distance_function = distance_function or PairwiseDistance()
+        self.distance_function: Callable[..., Tensor] = distance_function or PairwiseDistance()
         self.margin = margin
         self.swap = swap
 

@@ -26,6 +26,20 @@ from .._moving import Conversion, target
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._calling import GLOBAL, call_with_hooks, registered
+from ._hooks import register_module_backward_hook as register_module_backward_hook
+from ._hooks import (
+    register_module_buffer_registration_hook as register_module_buffer_registration_hook,
+)
+from ._hooks import register_module_forward_hook as register_module_forward_hook
+from ._hooks import register_module_forward_pre_hook as register_module_forward_pre_hook
+from ._hooks import register_module_full_backward_hook as register_module_full_backward_hook
+from ._hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
+from ._hooks import (
+    register_module_module_registration_hook as register_module_module_registration_hook,
+)
+from ._hooks import (
+    register_module_parameter_registration_hook as register_module_parameter_registration_hook,
+)
 from ._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from ._state import StateMethods
 from ._state import _IncompatibleKeys as _IncompatibleKeys
@@ -69,14 +83,6 @@ class _WithHooks(ModuleType):
 
 
 sys.modules[__name__].__class__ = _WithHooks
-register_module_backward_hook = _hooks.register_module_backward_hook
-register_module_buffer_registration_hook = _hooks.register_module_buffer_registration_hook
-register_module_forward_hook = _hooks.register_module_forward_hook
-register_module_forward_pre_hook = _hooks.register_module_forward_pre_hook
-register_module_full_backward_hook = _hooks.register_module_full_backward_hook
-register_module_full_backward_pre_hook = _hooks.register_module_full_backward_pre_hook
-register_module_module_registration_hook = _hooks.register_module_module_registration_hook
-register_module_parameter_registration_hook = _hooks.register_module_parameter_registration_hook
 _WrappedHook = _hooks._WrappedHook
 
 

@@ -5,6 +5,7 @@ norm.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -19,8 +20,8 @@ from .module import Module
 
 
 class _Affine(WithSettings):
-    weight: Parameter | None
-    bias: Parameter | None
+    weight: Parameter
+    bias: Parameter
 
     def _scale_and_shift(
         self,
@@ -68,7 +69,7 @@ class LayerNorm(_Affine):
     ) -> None:
         super().__init__()
         shape = normalized_shape if isinstance(normalized_shape, Iterable) else (normalized_shape,)
-        self.normalized_shape = tuple(shape)
+        self.normalized_shape: tuple[Any, ...] = tuple(shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
 
@@ -126,7 +127,7 @@ class RMSNorm(Module):
     tensor([0.8485, 1.1314])
     """
 
-    weight: Parameter | None
+    weight: Parameter
 
     def __init__(
         self,
@@ -138,7 +139,7 @@ class RMSNorm(Module):
     ) -> None:
         super().__init__()
         shape = normalized_shape if isinstance(normalized_shape, Iterable) else (normalized_shape,)
-        self.normalized_shape = tuple(shape)
+        self.normalized_shape: tuple[Any, ...] = tuple(shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         weight = None

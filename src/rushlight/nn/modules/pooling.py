@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from rushlight._root import Tensor
 
 from .. import functional as F
-from ._of_function import WithSettings, layer
+from ._of_function import WithSettings, calling, layer
 from .module import Module
 from .utils import Size, _ntuple, _single
 
@@ -27,7 +27,7 @@ class _MaxPoolNd(Module):
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
+        self.stride: Size = stride if stride is not None else kernel_size
         self.padding = padding
         self.dilation = dilation
         self.return_indices = return_indices
@@ -40,7 +40,7 @@ class _MaxPoolNd(Module):
         )
 
 
-@layer(F.max_pool1d, _MAX)
+@calling(F.max_pool1d, _MAX)
 class MaxPool1d(_MaxPoolNd):
     """The largest value of each window over (N, C, L) or (C, L).
 
@@ -49,7 +49,7 @@ class MaxPool1d(_MaxPoolNd):
     """
 
 
-@layer(F.max_pool2d, _MAX)
+@calling(F.max_pool2d, _MAX)
 class MaxPool2d(_MaxPoolNd):
     """The largest value of each window over (N, C, H, W) or (C, H, W).
 
@@ -60,7 +60,7 @@ class MaxPool2d(_MaxPoolNd):
     """
 
 
-@layer(F.max_pool3d, _MAX)
+@calling(F.max_pool3d, _MAX)
 class MaxPool3d(_MaxPoolNd):
     """The largest value of each window over (N, C, D, H, W) or (C, D, H, W).
 
@@ -86,9 +86,9 @@ class AvgPool1d(Module):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
-        self.kernel_size = _single(kernel_size)
-        self.stride = _single(stride if stride is not None else kernel_size)
-        self.padding = _single(padding)
+        self.kernel_size: tuple[int, ...] = _single(kernel_size)
+        self.stride: tuple[int, ...] = _single(stride if stride is not None else kernel_size)
+        self.padding: tuple[int, ...] = _single(padding)
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
@@ -108,7 +108,7 @@ class _AvgPoolNd(Module):
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
+        self.stride: Size = stride if stride is not None else kernel_size
         self.padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
@@ -118,7 +118,7 @@ class _AvgPoolNd(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-@layer(F.avg_pool2d, _AVERAGE + " divisor_override")
+@calling(F.avg_pool2d, _AVERAGE + " divisor_override")
 class AvgPool2d(_AvgPoolNd):
     """The mean of each window over (N, C, H, W) or (C, H, W).
 
@@ -127,7 +127,7 @@ class AvgPool2d(_AvgPoolNd):
     """
 
 
-@layer(F.avg_pool3d, _AVERAGE + " divisor_override")
+@calling(F.avg_pool3d, _AVERAGE + " divisor_override")
 class AvgPool3d(_AvgPoolNd):
     """The mean of each window over (N, C, D, H, W) or (C, D, H, W).
 
@@ -152,7 +152,7 @@ class _AdaptiveMaxPool(Module):
         return f"output_size={self.output_size}"
 
 
-@layer(F.adaptive_avg_pool1d)
+@calling(F.adaptive_avg_pool1d)
 class AdaptiveAvgPool1d(_AdaptivePool):
     """Means over (N, C, L) or (C, L) that leave `output_size` places.
 
@@ -161,7 +161,7 @@ class AdaptiveAvgPool1d(_AdaptivePool):
     """
 
 
-@layer(F.adaptive_avg_pool2d)
+@calling(F.adaptive_avg_pool2d)
 class AdaptiveAvgPool2d(_AdaptivePool):
     """Means over (N, C, H, W) or (C, H, W) that leave `output_size` places.
 
@@ -170,7 +170,7 @@ class AdaptiveAvgPool2d(_AdaptivePool):
     """
 
 
-@layer(F.adaptive_avg_pool3d)
+@calling(F.adaptive_avg_pool3d)
 class AdaptiveAvgPool3d(_AdaptivePool):
     """Means over (N, C, D, H, W) or (C, D, H, W) that leave `output_size` places.
 
@@ -179,7 +179,7 @@ class AdaptiveAvgPool3d(_AdaptivePool):
     """
 
 
-@layer(F.adaptive_max_pool1d)
+@calling(F.adaptive_max_pool1d)
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """Maxima over (N, C, L) or (C, L) that leave `output_size` places.
 
@@ -188,7 +188,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """
 
 
-@layer(F.adaptive_max_pool2d)
+@calling(F.adaptive_max_pool2d)
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """Maxima over (N, C, H, W) or (C, H, W) that leave `output_size` places.
 
@@ -197,7 +197,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """
 
 
-@layer(F.adaptive_max_pool3d)
+@calling(F.adaptive_max_pool3d)
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """Maxima over (N, C, D, H, W) or (C, D, H, W) that leave `output_size` places.
 
@@ -214,7 +214,7 @@ class _LPPoolNd(WithSettings):
     ceil_mode: bool = False
 
 
-@layer(F.lp_pool1d)
+@calling(F.lp_pool1d)
 class LPPool1d(_LPPoolNd):
     """The p-norm of each window over (N, C, L) or (C, L), p being `norm_type`.
 
@@ -223,7 +223,7 @@ class LPPool1d(_LPPoolNd):
     """
 
 
-@layer(F.lp_pool2d)
+@calling(F.lp_pool2d)
 class LPPool2d(_LPPoolNd):
     """The p-norm of each window over (N, C, H, W) or (C, H, W), p being `norm_type`.
 
@@ -232,7 +232,7 @@ class LPPool2d(_LPPoolNd):
     """
 
 
-@layer(F.lp_pool3d)
+@calling(F.lp_pool3d)
 class LPPool3d(_LPPoolNd):
     """The p-norm of each window over (N, C, D, H, W) or (C, D, H, W), p being `norm_type`.
 
@@ -246,9 +246,11 @@ class _MaxUnpoolNd(Module):
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
-        self.kernel_size = _ntuple(kernel_size, self._dims)
-        self.stride = _ntuple(kernel_size if stride is None else stride, self._dims)
-        self.padding = _ntuple(padding, self._dims)
+        self.kernel_size: tuple[int, ...] = _ntuple(kernel_size, self._dims)
+        self.stride: tuple[int, ...] = _ntuple(
+            kernel_size if stride is None else stride, self._dims
+        )
+        self.padding: tuple[int, ...] = _ntuple(padding, self._dims)
 
     def forward(
         self, input: Tensor, indices: Tensor, output_size: list[int] | None = None
@@ -312,11 +314,11 @@ class _FractionalMaxPoolNd(Module):
         def each(value: Any) -> tuple[Any, ...] | None:
             return None if value is None else _ntuple(value, self._dims)
 
-        self.kernel_size = _ntuple(kernel_size, self._dims)
+        self.kernel_size: tuple[int, ...] = _ntuple(kernel_size, self._dims)
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = each(output_size)
-        self.output_ratio = each(output_ratio)
+        self.output_size: tuple[Any, ...] | None = each(output_size)
+        self.output_ratio: tuple[Any, ...] | None = each(output_ratio)
         if output_size is None and output_ratio is None:
             raise ValueError(
                 f"{type(self).__name__} requires specifying either an output size, "

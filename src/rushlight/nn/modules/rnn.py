@@ -86,7 +86,7 @@ class RNNBase(Module):
         self.num_layers = num_layers
         self.bias = bias
         self.batch_first = batch_first
-        self.dropout = float(dropout)
+        self.dropout: float = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
 
@@ -330,7 +330,7 @@ class RNN(RNNBase):
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if len(args) > 3:
-            self.nonlinearity = args[3]
+            self.nonlinearity: Any = args[3]
             args = args[:3] + args[4:]
         else:
             self.nonlinearity = kwargs.pop("nonlinearity", "tanh")
@@ -385,8 +385,8 @@ class RNNCellBase(Module):
 
     weight_ih: Parameter
     weight_hh: Parameter
-    bias_ih: Parameter | None
-    bias_hh: Parameter | None
+    bias_ih: Parameter
+    bias_hh: Parameter
 
     def __init__(
         self,

@@ -81,7 +81,7 @@ class Embedding(WithSettings):
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        self.padding_idx = _row(padding_idx, num_embeddings, "Padding_idx")
+        self.padding_idx: int | None = _row(padding_idx, num_embeddings, "Padding_idx")
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
@@ -185,7 +185,7 @@ class EmbeddingBag(Module):
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = _row(padding_idx, num_embeddings, "padding_idx")
+        self.padding_idx: int | None = _row(padding_idx, num_embeddings, "padding_idx")
         shape = (num_embeddings, embedding_dim)
         self.weight = _table(shape, _weight, device=device, dtype=dtype)
         if _weight is None:

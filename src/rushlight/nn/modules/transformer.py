@@ -91,16 +91,16 @@ class _Layer(Module):
                 d_model, nhead, dropout, bias=bias, batch_first=batch_first, **where
             )
             setattr(self, name, attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
+        self.linear1: Linear = Linear(d_model, dim_feedforward, bias=bias, **where)
+        self.dropout: Dropout = Dropout(dropout)
+        self.linear2: Linear = Linear(dim_feedforward, d_model, bias=bias, **where)
         self.norm_first = norm_first
         blocks = range(1, len(self._attentions) + 2)
         for i in blocks:
             setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where))
         for i in blocks:
             setattr(self, f"dropout{i}", Dropout(dropout))
-        self.activation = _activation(activation)
+        self.activation: Any = _activation(activation)
 
     def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
@@ -292,7 +292,7 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor: bool = enable_nested_tensor
         self.mask_check = mask_check
         why_not = _no_nested(encoder_layer)
         if enable_nested_tensor and why_not:

@@ -30,7 +30,7 @@ class Upsample(WithSettings):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
-        self.name = type(self).__name__
+        self.name: str = type(self).__name__
         self.size = size
         if isinstance(scale_factor, tuple):
             self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)

@@ -46,6 +46,12 @@ class DistributedDataParallel(Module, Joinable):
     >>> torch.distributed.destroy_process_group()
     """
 
+    device_ids: list[int | None] | None
+    device: Any
+    device_type: str
+    dim: int
+    output_device: list[int | None] | int | None
+
     def __init__(
         self,
         module: Module,
@@ -75,7 +81,7 @@ class DistributedDataParallel(Module, Joinable):
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
         if device_mesh is not None:
             process_group = device_mesh.get_group(mesh_dim=0)
-        self.process_group = _groups.member(process_group)
+        self.process_group: Any = _groups.member(process_group)
         for name, value in (
             ("mixed_precision", mixed_precision),
             ("delay_all_reduce_named_params", delay_all_reduce_named_params),
@@ -85,7 +91,7 @@ class DistributedDataParallel(Module, Joinable):
                 raise NotImplementedError(
                     f"DistributedDataParallel: {name} is not here yet; leave it out."
                 )
-        self.parameters_to_ignore = set(getattr(module, _IGNORED, ()))
+        self.parameters_to_ignore: set[str] = set(getattr(module, _IGNORED, ()))
         named = [
             (name, p)
             for name, p in module.named_parameters()
@@ -118,25 +124,25 @@ class DistributedDataParallel(Module, Joinable):
         self.dim, self.device_ids, self.output_device = dim, numbers, numbers and numbers[0]
         self.device_type, self.device = there.type, there
         self.is_multi_device_module = False
-        self.broadcast_buffers = broadcast_buffers is not False
-        self.forward_sync_buffers = (
+        self.broadcast_buffers: bool = broadcast_buffers is not False
+        self.forward_sync_buffers: bool = (
             self.broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
         )
-        self.find_unused_parameters = find_unused_parameters
+        self.find_unused_parameters: bool = find_unused_parameters
         self.gradient_as_bucket_view = gradient_as_bucket_view
-        self.static_graph = static_graph
+        self.static_graph: bool = static_graph
         self.skip_all_reduce_unused_params = skip_all_reduce_unused_params
-        self.mixed_precision = None
+        self.mixed_precision: None = None
         self.require_backward_grad_sync = self.require_forward_param_sync = True
-        self.bucket_bytes_cap = (
+        self.bucket_bytes_cap: int = (
             _reducer.DEFAULT_CAP if bucket_cap_mb is None else int(bucket_cap_mb * (1 << 20))
         )
         self._comm_hooks: list[tuple[Callable[..., Any], Any]] = []
         buffers = [
             (name, b) for name, b in module.named_buffers() if name not in self.parameters_to_ignore
         ]
-        self.modules_buffers = [b for _, b in buffers]
-        self.named_module_buffers = dict(buffers)
+        self.modules_buffers: list[Tensor] = [b for _, b in buffers]
+        self.named_module_buffers: dict[str, Tensor] = dict(buffers)
         if init_sync:
             _reducer.verify(self.process_group, named)
             _reducer.broadcast_coalesced(
@@ -153,7 +159,7 @@ class DistributedDataParallel(Module, Joinable):
             for p in m.parameters(recurse=False)
         }
         trained = [(name, p) for name, p in named if p.requires_grad]
-        self.reducer = _reducer.Reducer(
+        self.reducer: Any = _reducer.Reducer(
             trained,
             [id(p) in sparse for _, p in trained],
             self.process_group,

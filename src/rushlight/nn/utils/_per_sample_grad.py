@@ -10,7 +10,6 @@ from ..._base.pytree import tree_flatten, tree_unflatten
 from ..._root import Tensor, is_tensor
 from ...func import functional_call, vmap
 from ..modules.module import Module
-from ..parameter import Parameter
 
 
 def call_for_per_sample_grads(
@@ -101,7 +100,7 @@ def _batch_size(tensors: list[Tensor], dim: int, given: int | None) -> int:
     return sizes[0]
 
 
-def _sample(p: Parameter, n: int, mean: bool) -> Tensor:
+def _sample(p: Any, n: int, mean: bool) -> Tensor:
     """A parameter for each example; the gradients of all are added to `grad_sample`."""
     each = p.detach().expand(n, *p.shape).requires_grad_()
 

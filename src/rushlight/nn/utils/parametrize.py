@@ -113,8 +113,8 @@ class ParametrizationList(ModuleList):
                     with suppress(NotImplementedError):
                         new = module.right_inverse(new)
         _check_originals(new)
-        self.is_tensor = isinstance(new, rl.Tensor)
-        self.ntensors = 1 if self.is_tensor else len(new)
+        self.is_tensor: bool = isinstance(new, rl.Tensor)
+        self.ntensors: int = 1 if self.is_tensor else len(new)
         if self.is_tensor:
             if value.dtype is not new.dtype:
                 raise ValueError(

@@ -183,7 +183,7 @@ class PruningContainer(BasePruningMethod):
 class Identity(BasePruningMethod):
     """Prunes nothing: registers the mask alone."""
 
-    PRUNING_TYPE = "unstructured"
+    PRUNING_TYPE: ClassVar[str] = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask as it is."""
@@ -217,7 +217,7 @@ def _compute_nparams_toprune(amount: Amount, tensor_size: int) -> Amount:
 
 
 class _ByAmount(BasePruningMethod):
-    PRUNING_TYPE = "unstructured"
+    PRUNING_TYPE: ClassVar[str] = "unstructured"
     amount: Amount
 
     def __init__(self, amount: Amount) -> None:
@@ -266,7 +266,7 @@ def _without(mask: Tensor, count: int, scores: Tensor, largest: bool) -> Tensor:
 
 
 class _Structured(_ByAmount):
-    PRUNING_TYPE = "structured"
+    PRUNING_TYPE: ClassVar[str] = "structured"
 
     def __init__(self, amount: Amount, dim: int = -1) -> None:
         super().__init__(amount)
@@ -337,7 +337,7 @@ class LnStructured(_Structured):
 class CustomFromMask(BasePruningMethod):
     """Prunes by a mask of the caller's."""
 
-    PRUNING_TYPE = "global"
+    PRUNING_TYPE: ClassVar[str] = "global"
 
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask

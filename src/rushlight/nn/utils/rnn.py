@@ -5,7 +5,7 @@ recurrent layers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -36,7 +36,7 @@ class PackedSequence(_PackedFields):
     """
 
     __slots__ = ()
-    __annotations__ = {}
+    __annotations__: dict[str, Any] = {}
 
     def __new__(
         cls,
@@ -328,4 +328,5 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
-__getattr__ = _missing_name(__name__)
+if not TYPE_CHECKING:  # to checkers a misspelt name is an error
+    __getattr__ = _missing_name(__name__)

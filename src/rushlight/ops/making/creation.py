@@ -546,7 +546,7 @@ def _spaced(
     return finished(array, how, out, where, function=name, keeps_size=True)
 
 
-def _number(value: Tensor) -> Tensor:
+def _number(value: Tensor) -> Any:
     return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
 
 

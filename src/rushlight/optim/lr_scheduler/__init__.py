@@ -2,7 +2,7 @@
 an epoch.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from ..._base.missing import missing_name as _missing_name
 from ..._base.missing import show_whole as _show_whole
@@ -21,7 +21,7 @@ from ._rules import MultiStepLR as MultiStepLR
 from ._rules import PolynomialLR as PolynomialLR
 from ._rules import StepLR as StepLR
 
-if _TYPE_CHECKING:
+if TYPE_CHECKING:
     from ._composed import ChainedScheduler as ChainedScheduler
     from ._composed import SequentialLR as SequentialLR
     from ._cyclic import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
@@ -50,5 +50,6 @@ __all__ = [
 ]
 __all__ += _late
 
-__getattr__ = _missing_name(__name__, late=_late)
+if not TYPE_CHECKING:  # to checkers a misspelt name is an error
+    __getattr__ = _missing_name(__name__, late=_late)
 _show_whole(__name__)

@@ -74,7 +74,7 @@ class LRScheduler:
                     "2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
                 )
         self.base_lrs: list[float] = rates_of(optimizer, "initial_lr")
-        self.last_epoch = last_epoch
+        self.last_epoch: int = last_epoch
         _note_steps(optimizer)
         self._initial_step()
 

@@ -82,7 +82,7 @@ class SequentialLR(_Composed):
             )
         self._schedulers = schedulers
         self._milestones = milestones
-        self.last_epoch = last_epoch + 1
+        self.last_epoch: int = last_epoch + 1
         self.optimizer = optimizer
         # Each schedule has set the rates when it was made; only the first one may.
         for group in optimizer.param_groups:

@@ -94,6 +94,9 @@ class CyclicLR(_MomentumCycle):
     [1.0]
     """
 
+    base_momentums: list[Any]
+    max_momentums: list[object]
+
     def __init__(
         self,
         optimizer: Optimizer,
@@ -110,21 +113,21 @@ class CyclicLR(_MomentumCycle):
         max_momentum: float = 0.9,
         last_epoch: int = -1,
     ) -> None:
-        self.optimizer = _checked(optimizer)
+        self.optimizer: Optimizer = _checked(optimizer)
         base_lrs = per_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for group, lr in zip(optimizer.param_groups, base_lrs, strict=True):
                 set_rate(group, lr)
-        self.max_lrs = per_group("max_lr", optimizer, max_lr)
+        self.max_lrs: list[Any] = per_group("max_lr", optimizer, max_lr)
         down = step_size_up if step_size_down is None else step_size_down
-        self.total_size = float(step_size_up) + float(down)
-        self.step_ratio = float(step_size_up) / self.total_size
+        self.total_size: float = float(step_size_up) + float(down)
+        self.step_ratio: float = float(step_size_up) / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode = mode
         self.gamma = gamma
         self._scale_fn_custom = scale_fn
-        self.scale_mode = scale_mode
+        self.scale_mode: str = scale_mode
         if scale_fn is None:
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self._init_scale_fn()
@@ -228,7 +231,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
             )
         self.T_0 = T_0
-        self.T_i = T_0
+        self.T_i: int = T_0
         self.T_mult = T_mult
         self.eta_min = eta_min
         self.T_cur: float = last_epoch
@@ -304,9 +307,9 @@ class OneCycleLR(_MomentumCycle):
         three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:
-        self.optimizer = _checked(optimizer)
+        self.optimizer: Optimizer = _checked(optimizer)
         if total_steps is not None:
-            self.total_steps = _positive("total_steps", total_steps)
+            self.total_steps: int = _positive("total_steps", total_steps)
         elif epochs is not None and steps_per_epoch is not None:
             _positive("epochs", epochs)
             self.total_steps = epochs * _positive("steps_per_epoch", steps_per_epoch)

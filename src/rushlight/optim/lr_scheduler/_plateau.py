@@ -47,14 +47,14 @@ class ReduceLROnPlateau(LRScheduler):
             if len(min_lr) != count:
                 raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
             self.default_min_lr = None
-            self.min_lrs = list(min_lr)
+            self.min_lrs: list[float] = list(min_lr)
         else:
             self.default_min_lr = min_lr
             self.min_lrs = [min_lr] * count
         self.patience = patience
         self.cooldown = cooldown
         self.eps = eps
-        self.last_epoch = 0
+        self.last_epoch: int = 0
         self._last_lr = rates_of(optimizer)
         self._init_is_better(mode, threshold, threshold_mode)
         self._reset()
@@ -64,16 +64,16 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError("mode " + mode + " is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError("threshold mode " + threshold_mode + " is unknown!")
-        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode_worse: float = math.inf if mode == "min" else -math.inf
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
 
     def _reset(self) -> None:
         """Forgets what was seen."""
-        self.best = self.mode_worse
-        self.cooldown_counter = 0
-        self.num_bad_epochs = 0
+        self.best: float = self.mode_worse
+        self.cooldown_counter: int = 0
+        self.num_bad_epochs: int = 0
 
     @property
     def in_cooldown(self) -> bool:

@@ -14,7 +14,7 @@ class _Matmul:
     allow_bf16_reduced_precision_reduction = True
 
 
-matmul = _Matmul()
+matmul: _Matmul = _Matmul()
 
 
 def is_built() -> bool:
@@ -58,6 +58,16 @@ def _pair(
     return enabled, enable
 
 
+flash_sdp_enabled: Callable[[], bool]
+enable_flash_sdp: Callable[[bool], None]
+math_sdp_enabled: Callable[[], bool]
+enable_math_sdp: Callable[[bool], None]
+mem_efficient_sdp_enabled: Callable[[], bool]
+enable_mem_efficient_sdp: Callable[[bool], None]
+cudnn_sdp_enabled: Callable[[], bool]
+enable_cudnn_sdp: Callable[[bool], None]
+fp16_bf16_reduction_math_sdp_allowed: Callable[[], bool]
+allow_fp16_bf16_reduction_math_sdp: Callable[[bool], None]
 flash_sdp_enabled, enable_flash_sdp = _pair("flash", "flash_sdp_enabled", "enable_flash_sdp")
 math_sdp_enabled, enable_math_sdp = _pair("math", "math_sdp_enabled", "enable_math_sdp")
 mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _pair(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from .._base.missing import missing_name as _missing_name
 from .._base.switches import switches as _switches
 
@@ -12,6 +15,8 @@ allow_tf32 = True
 benchmark_limit: int | None = 10
 fp32_precision = "none"
 
+flags: Callable[..., Any]
+set_flags: Callable[..., Any]
 flags, set_flags = _switches(
     globals(),
     enabled=False,

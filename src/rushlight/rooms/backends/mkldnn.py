@@ -3,6 +3,9 @@ the kernels here are rushlight's own."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from .._base.missing import missing_name as _missing_name
 from .._base.switches import switches as _switches
 
@@ -12,6 +15,8 @@ allow_tf32 = True
 fp32_precision = "none"
 
 VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
+flags: Callable[..., Any]
+set_flags: Callable[..., Any]
 flags, set_flags = _switches(
     globals(), enabled=False, deterministic=False, allow_tf32=True, fp32_precision="none"
 )

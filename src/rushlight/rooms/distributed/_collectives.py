@@ -766,6 +766,10 @@ def recv(
 class P2POp:
     """A message for `batch_isend_irecv`: op is `isend` or `irecv`."""
 
+    op: Callable[..., Any]
+    tag: int
+    tensor: Tensor
+
     def __init__(
         self,
         op: Callable[..., Any],
@@ -782,9 +786,9 @@ class P2POp:
             )
         _check_tensor(tensor, "tensor")
         self.op, self.tensor, self.tag = op, tensor, tag
-        self.group = member(group)
-        self.group_peer = place(self.group, peer, group_peer)
-        self.peer = self.group._ranks[self.group_peer]
+        self.group: ProcessGroup = member(group)
+        self.group_peer: int = place(self.group, peer, group_peer)
+        self.peer: int = self.group._ranks[self.group_peer]
 
     def __repr__(self) -> str:
         name = self.op.__name__

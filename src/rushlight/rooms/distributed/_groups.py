@@ -29,6 +29,9 @@ class ProcessGroup:
     `torch.distributed`'s functions take it as `group`.
     """
 
+    group_desc: str
+    group_name: str
+
     def __init__(
         self,
         communicator: Communicator | _solo.Solo,
@@ -48,7 +51,7 @@ class ProcessGroup:
         self._board: _board.Board | None = (
             _board.opened() if self._number == 0 else default_group()._board
         )
-        self.bound_device_id = None
+        self.bound_device_id: None = None
 
     def rank(self) -> int:
         """This process's number in the group."""
@@ -182,7 +185,9 @@ def _not_here() -> bool:
     return False
 
 
-is_nccl_available = is_ucc_available = is_xccl_available = _not_here
+is_nccl_available: Callable[[], bool] = _not_here
+is_ucc_available: Callable[[], bool] = _not_here
+is_xccl_available: Callable[[], bool] = _not_here
 
 
 def is_backend_available(backend: str) -> bool:

@@ -174,6 +174,9 @@ def _moved(tensor: Tensor) -> list[Any]:
 class Communicator:
     """The processes of a group, as MPI connects them; ranks are those of the group."""
 
+    rank: int
+    size: int
+
     def __init__(self, comm: Any) -> None:
         """comm: the collectives' own; messages, and tensors in pieces, go by duplicates of it."""
         self._comm, self._messages = comm, comm.Dup()

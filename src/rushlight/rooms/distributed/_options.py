@@ -56,6 +56,8 @@ class ReduceOp:
     True
     """
 
+    factor: Any
+
     RedOpType = RedOpType
     SUM = RedOpType.SUM
     AVG = RedOpType.AVG
@@ -68,7 +70,8 @@ class ReduceOp:
     PREMUL_SUM = RedOpType.PREMUL_SUM
 
     def __init__(self, op: _Kind, factor: Any = None) -> None:
-        self.op, self.factor = op, factor
+        self.op: Any = op
+        self.factor = factor
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, ReduceOp):

@@ -155,6 +155,10 @@ def _node(tensor: Tensor) -> Any:
 class Reducer:
     """The buckets of a module's parameters, and how far each has come in this iteration."""
 
+    as_views: bool
+    find_unused: bool
+    static: bool
+
     def __init__(
         self,
         named: Sequence[tuple[str, Tensor]],
@@ -166,8 +170,8 @@ class Reducer:
         static: bool,
     ) -> None:
         """named: the parameters that need gradients; sparse: whether each gets a sparse one."""
-        self.names = [name for name, _ in named]
-        self.parameters = [p for _, p in named]
+        self.names: list[str] = [name for name, _ in named]
+        self.parameters: list[Tensor] = [p for _, p in named]
         self.group = group
         self.find_unused, self.as_views, self.static = find_unused, as_views, static
         self.hook: Callable[[Any, GradBucket], Any] | None = None

@@ -14,6 +14,9 @@ _DONE = Done()
 class Solo:
     """One process; the same methods as `_mpi.Communicator`."""
 
+    rank: int
+    size: int
+
     rank, size = 0, 1
 
     def all_reduce(self, tensor: Tensor, op: str) -> Request:

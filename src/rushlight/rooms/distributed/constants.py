@@ -4,5 +4,5 @@ from datetime import timedelta
 
 __all__ = ["default_pg_nccl_timeout", "default_pg_timeout"]
 
-default_pg_timeout = timedelta(minutes=30)
-default_pg_nccl_timeout = timedelta(minutes=10)
+default_pg_timeout: timedelta = timedelta(minutes=30)
+default_pg_nccl_timeout: timedelta = timedelta(minutes=10)

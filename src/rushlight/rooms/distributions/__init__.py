@@ -1,5 +1,7 @@
 """Probability distributions: `torch.distributions`."""
 
+from typing import TYPE_CHECKING
+
 from .._base.missing import missing_name as _missing_name
 from . import constraints as constraints
 from . import transforms as transforms
@@ -105,4 +107,5 @@ __all__ = [
 ]
 __all__ += transforms.__all__
 
-__getattr__ = _missing_name(__name__)
+if not TYPE_CHECKING:  # to checkers a misspelt name is an error
+    __getattr__ = _missing_name(__name__)

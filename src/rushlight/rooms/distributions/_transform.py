@@ -152,7 +152,7 @@ class _InverseTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._inv == other._inv
 
-    __hash__ = Transform.__hash__
+    __hash__: Any = Transform.__hash__
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inv!r})"
@@ -188,7 +188,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    __hash__ = Transform.__hash__
+    __hash__: Any = Transform.__hash__
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> constraints.Constraint:
@@ -275,7 +275,7 @@ class ComposeTransform(Transform):
         return f"{type(self).__name__}(\n    {parts}\n)"
 
 
-identity_transform = ComposeTransform([])
+identity_transform: ComposeTransform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
@@ -291,7 +291,7 @@ class IndependentTransform(Transform):
         self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
     ) -> None:
         super().__init__(cache_size=cache_size)
-        self.base_transform = base_transform.with_cache(cache_size)
+        self.base_transform: Transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -353,8 +353,8 @@ class ReshapeTransform(Transform):
     bijective = True
 
     def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
-        self.in_shape = Size(in_shape)
-        self.out_shape = Size(out_shape)
+        self.in_shape: Size = Size(in_shape)
+        self.out_shape: Size = Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size=cache_size)
@@ -403,4 +403,4 @@ class _Fixed(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
-    __hash__ = Transform.__hash__
+    __hash__: Any = Transform.__hash__

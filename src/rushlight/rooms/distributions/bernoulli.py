@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -23,7 +24,10 @@ class Bernoulli(ByProbabilities, ExponentialFamily):
     tensor(0.7500)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0

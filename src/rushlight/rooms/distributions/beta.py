@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -22,7 +22,7 @@ class Beta(ExponentialFamily):
     tensor(0.2500)
     """
 
-    arg_constraints = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "concentration1": constraints.positive,
         "concentration0": constraints.positive,
     }

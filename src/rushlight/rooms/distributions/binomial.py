@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -20,7 +22,7 @@ class Binomial(ByProbabilities):
     tensor(0.3750)
     """
 
-    arg_constraints = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "total_count": constraints.nonnegative_integer,
         "probs": constraints.unit_interval,
         "logits": constraints.real,
@@ -34,7 +36,7 @@ class Binomial(ByProbabilities):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.total_count = self._take_with(total_count, probs, logits)
+        self.total_count: Tensor = self._take_with(total_count, probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)

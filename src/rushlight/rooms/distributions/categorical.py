@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -22,7 +22,10 @@ class Categorical(ByProbabilities):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
     has_enumerate_support = True
     _binary = False
 

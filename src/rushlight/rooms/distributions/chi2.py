@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight._root import Size, Tensor
 
@@ -19,7 +19,7 @@ class Chi2(Gamma):
     tensor(3.)
     """
 
-    arg_constraints = {"df": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {"df": constraints.positive}
 
     def __init__(self, df: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from rushlight import _root as rl
 from rushlight import linalg
@@ -63,6 +63,9 @@ class Constraint:
 
     def __repr__(self) -> str:
         return type(self).__name__[1:] + "()"
+
+
+ByName: TypeAlias = dict[str, Constraint]
 
 
 class _Dependent(Constraint):
@@ -363,7 +366,7 @@ class _Parts(Constraint):
     def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
         if not all(isinstance(c, Constraint) for c in cseq):
             raise AssertionError("All elements of cseq must be Constraint instances")
-        self.cseq = list(cseq)
+        self.cseq: list[Constraint] = list(cseq)
         self.dim = dim
 
     @property
@@ -380,7 +383,7 @@ class _Cat(_Parts):
         self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
     ) -> None:
         super().__init__(cseq, dim)
-        self.lengths = list(lengths) if lengths is not None else [1] * len(self.cseq)
+        self.lengths: list[int] = list(lengths) if lengths is not None else [1] * len(self.cseq)
 
     def check(self, value: Tensor) -> Tensor:
         parts = value.split(self.lengths, self.dim)
@@ -397,32 +400,32 @@ class _Stack(_Parts):
         return rl.stack(checks, self.dim)
 
 
-dependent = _Dependent()
+dependent: _Dependent = _Dependent()
 dependent_property = _DependentProperty
 independent = _IndependentConstraint
-boolean = _Boolean()
-one_hot = _OneHot()
-nonnegative_integer = _IntegerGreaterThan(0)
-positive_integer = _IntegerGreaterThan(1)
+boolean: _Boolean = _Boolean()
+one_hot: _OneHot = _OneHot()
+nonnegative_integer: _IntegerGreaterThan = _IntegerGreaterThan(0)
+positive_integer: _IntegerGreaterThan = _IntegerGreaterThan(1)
 integer_interval = _IntegerInterval
-real = _Real()
-real_vector = independent(real, 1)
-positive = _GreaterThan(0.0)
-nonnegative = _GreaterThanEq(0.0)
+real: _Real = _Real()
+real_vector: independent = independent(real, 1)
+positive: _GreaterThan = _GreaterThan(0.0)
+nonnegative: _GreaterThanEq = _GreaterThanEq(0.0)
 greater_than = _GreaterThan
 greater_than_eq = _GreaterThanEq
 less_than = _LessThan
 multinomial = _Multinomial
-unit_interval = _Interval(0.0, 1.0)
+unit_interval: _Interval = _Interval(0.0, 1.0)
 interval = _Interval
 half_open_interval = _HalfOpenInterval
-simplex = _Simplex()
-lower_triangular = _LowerTriangular()
-lower_cholesky = _LowerCholesky()
-corr_cholesky = _CorrCholesky()
-square = _Square()
-symmetric = _Symmetric()
-positive_semidefinite = _PositiveSemidefinite()
-positive_definite = _PositiveDefinite()
+simplex: _Simplex = _Simplex()
+lower_triangular: _LowerTriangular = _LowerTriangular()
+lower_cholesky: _LowerCholesky = _LowerCholesky()
+corr_cholesky: _CorrCholesky = _CorrCholesky()
+square: _Square = _Square()
+symmetric: _Symmetric = _Symmetric()
+positive_semidefinite: _PositiveSemidefinite = _PositiveSemidefinite()
+positive_definite: _PositiveDefinite = _PositiveDefinite()
 cat = _Cat
 stack = _Stack

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -42,7 +42,9 @@ class Dirichlet(ExponentialFamily):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "concentration": constraints.independent(constraints.positive, 1)
+    }
     support = constraints.simplex
     has_rsample = True
 

@@ -118,9 +118,7 @@ class Distribution:
     arg_constraints: ClassVar[Any] = property(
         lambda self: self._missing(), doc="The constraint of each parameter, by name."
     )
-    support: ClassVar[Any] = property(
-        lambda self: self._missing(), doc="The constraint that values satisfy."
-    )
+    support: Any = property(lambda self: self._missing(), doc="The constraint that values satisfy.")
 
     def _missing(self) -> object:
         raise NotImplementedError

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -19,7 +21,9 @@ class Exponential(ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints = {"rate": constraints.positive}
+    rate: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -23,7 +23,13 @@ class FisherSnedecor(Distribution):
     tensor(2.)
     """
 
-    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    df1: Tensor
+    df2: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "df1": constraints.positive,
+        "df2": constraints.positive,
+    }
     support = constraints.positive
     has_rsample = True
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rushlight import _root as rl
 from rushlight import special
 from rushlight._root import Tensor
@@ -24,7 +26,13 @@ class Gamma(ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    concentration: Tensor
+    rate: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "concentration": constraints.positive,
+        "rate": constraints.positive,
+    }
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0

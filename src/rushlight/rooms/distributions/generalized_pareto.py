@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -22,7 +23,11 @@ class GeneralizedPareto(Distribution):
     tensor(0.7500)
     """
 
-    arg_constraints = {
+    concentration: Tensor
+    loc: Tensor
+    scale: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {
         "loc": constraints.real,
         "scale": constraints.positive,
         "concentration": constraints.real,

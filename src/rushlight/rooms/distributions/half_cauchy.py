@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -22,7 +23,7 @@ class HalfCauchy(TransformedDistribution):
     tensor(0.5000)
     """
 
-    arg_constraints = {"scale": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
 
@@ -30,7 +31,7 @@ class HalfCauchy(TransformedDistribution):
         base = Cauchy(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    scale = OfBase("scale", "The median.")
+    scale: OfBase = OfBase("scale", "The median.")
 
     @property
     def mean(self) -> Tensor:
@@ -42,7 +43,7 @@ class HalfCauchy(TransformedDistribution):
     def mode(self) -> Tensor:
         return rl.zeros_like(self.scale)
 
-    variance = OfBase("variance")
+    variance: OfBase = OfBase("variance")
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = rl.as_tensor(self._checked(value), dtype=self.scale.dtype, device=self.scale.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -22,7 +23,7 @@ class HalfNormal(TransformedDistribution):
     tensor(0.7979)
     """
 
-    arg_constraints = {"scale": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
 
@@ -30,7 +31,7 @@ class HalfNormal(TransformedDistribution):
         base = Normal(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    scale = OfBase("scale", "The standard deviation of the normal numbers.")
+    scale: OfBase = OfBase("scale", "The standard deviation of the normal numbers.")
 
     @property
     def mean(self) -> Tensor:

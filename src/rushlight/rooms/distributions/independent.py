@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rushlight._root import Size, Tensor
 
@@ -23,7 +23,7 @@ class Independent(Distribution, Generic[_D]):
     Independent(Normal(loc: torch.Size([2, 3]), scale: torch.Size([2, 3])), 1)
     """
 
-    arg_constraints = {}
+    arg_constraints: ClassVar[constraints.ByName] = {}
 
     def __init__(
         self,

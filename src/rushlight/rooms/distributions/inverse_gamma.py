@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from rushlight._root import Tensor
 
@@ -21,7 +22,10 @@ class InverseGamma(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "concentration": constraints.positive,
+        "rate": constraints.positive,
+    }
     support = constraints.positive
     has_rsample = True
 
@@ -32,8 +36,8 @@ class InverseGamma(TransformedDistribution):
         reciprocal = PowerTransform(-base.rate.new_ones(()))
         super().__init__(base, reciprocal, validate_args=validate_args)
 
-    concentration = OfBase("concentration", "The shape.")
-    rate = OfBase("rate", "The scale: the inverse scale of the gamma numbers.")
+    concentration: OfBase = OfBase("concentration", "The shape.")
+    rate: OfBase = OfBase("rate", "The scale: the inverse scale of the gamma numbers.")
 
     @property
     def mean(self) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -29,7 +30,10 @@ class Kumaraswamy(TransformedDistribution):
     tensor(0.5000)
     """
 
-    arg_constraints = {
+    concentration0: Tensor
+    concentration1: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {
         "concentration1": constraints.positive,
         "concentration0": constraints.positive,
     }

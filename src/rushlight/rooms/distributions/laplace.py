@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -21,7 +22,13 @@ class Laplace(Distribution):
     tensor(0.5000)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    loc: Tensor
+    scale: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.real
     has_rsample = True
 

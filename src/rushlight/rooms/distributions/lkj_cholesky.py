@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -27,7 +27,9 @@ class LKJCholesky(Distribution):
     tensor(-0.6931)
     """
 
-    arg_constraints = {"concentration": constraints.positive}
+    concentration: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
     def __init__(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rushlight._root import Tensor
 
 from . import constraints
@@ -19,7 +21,10 @@ class LogNormal(TransformedDistribution):
     tensor(1.6487)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.positive
     has_rsample = True
 
@@ -29,8 +34,8 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    loc = OfBase("loc", "The mean of the logarithms.")
-    scale = OfBase("scale", "The standard deviation of the logarithms.")
+    loc: OfBase = OfBase("loc", "The mean of the logarithms.")
+    scale: OfBase = OfBase("scale", "The standard deviation of the logarithms.")
 
     @property
     def mean(self) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rushlight._root import Tensor
 
 from . import constraints
@@ -21,7 +23,10 @@ class LogisticNormal(TransformedDistribution):
     torch.Size([3])
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.simplex
     has_rsample = True
 

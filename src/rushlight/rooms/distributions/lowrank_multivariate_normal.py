@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight import linalg
@@ -51,7 +51,11 @@ class LowRankMultivariateNormal(Distribution):
     tensor(-1.8379)
     """
 
-    arg_constraints = {
+    cov_diag: Any
+    cov_factor: Any
+    loc: Any
+
+    arg_constraints: ClassVar[constraints.ByName] = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),

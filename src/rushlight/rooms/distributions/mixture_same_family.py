@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -25,7 +25,7 @@ class MixtureSameFamily(Distribution):
     tensor(1.)
     """
 
-    arg_constraints = {}
+    arg_constraints: ClassVar[constraints.ByName] = {}
     has_rsample = False
 
     def __init__(

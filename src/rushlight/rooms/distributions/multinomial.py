@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -25,7 +25,10 @@ class Multinomial(OfCategories):
     tensor(0.5000)
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
     total_count: int
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight import linalg
@@ -90,7 +90,7 @@ class MultivariateNormal(WithFactor):
     tensor(-1.8379)
     """
 
-    arg_constraints = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,
@@ -121,7 +121,7 @@ class MultivariateNormal(WithFactor):
             )
         batch = rl.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         setattr(self, name, matrix.expand((*batch, -1, -1)))
-        self.loc = loc.expand((*batch, -1))
+        self.loc: Tensor = loc.expand((*batch, -1))
         super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
 

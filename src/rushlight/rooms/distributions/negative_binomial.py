@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -21,7 +23,7 @@ class NegativeBinomial(ByProbabilities):
     tensor(2.)
     """
 
-    arg_constraints = {
+    arg_constraints: ClassVar[constraints.ByName] = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0),
         "logits": constraints.real,
@@ -35,7 +37,7 @@ class NegativeBinomial(ByProbabilities):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.total_count = self._take_with(total_count, probs, logits)
+        self.total_count: Tensor = self._take_with(total_count, probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -21,7 +23,10 @@ class OneHotCategorical(OfCategories):
     tensor([0., 1.])
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
     support = constraints.one_hot
     has_enumerate_support = True
 

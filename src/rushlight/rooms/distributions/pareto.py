@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rushlight._root import Tensor
 
 from . import constraints
@@ -20,7 +22,13 @@ class Pareto(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
+    alpha: Tensor
+    scale: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "alpha": constraints.positive,
+        "scale": constraints.positive,
+    }
 
     def __init__(
         self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -19,7 +21,9 @@ class Poisson(ExponentialFamily):
     tensor(-2.)
     """
 
-    arg_constraints = {"rate": constraints.nonnegative}
+    rate: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:

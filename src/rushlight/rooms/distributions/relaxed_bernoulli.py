@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -24,7 +24,10 @@ class LogitRelaxedBernoulli(ByProbabilities):
     tensor(-1.3863)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     support = constraints.real
 
     def __init__(
@@ -62,7 +65,10 @@ class RelaxedBernoulli(TransformedDistribution):
     tensor(0.)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     support = constraints.unit_interval
     has_rsample = True
 
@@ -76,6 +82,6 @@ class RelaxedBernoulli(TransformedDistribution):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
-    temperature = OfBase("temperature", "The temperature.")
-    logits = OfBase("logits", "Log odds.")
-    probs = OfBase("probs", "Probabilities.")
+    temperature: OfBase = OfBase("temperature", "The temperature.")
+    logits: OfBase = OfBase("logits", "Log odds.")
+    probs: OfBase = OfBase("probs", "Probabilities.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -26,7 +26,10 @@ class ExpRelaxedCategorical(OfCategories):
     torch.Size([2])
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
     support = constraints.real_vector
     has_rsample = True
 
@@ -70,7 +73,10 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     tensor(0.)
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
     support = constraints.simplex
     has_rsample = True
 
@@ -84,6 +90,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    temperature = OfBase("temperature", "The temperature.")
-    logits = OfBase("logits", "Log probabilities over the last dimension.")
-    probs = OfBase("probs", "Probabilities over the last dimension.")
+    temperature: OfBase = OfBase("temperature", "The temperature.")
+    logits: OfBase = OfBase("logits", "Log probabilities over the last dimension.")
+    probs: OfBase = OfBase("probs", "Probabilities over the last dimension.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -23,7 +23,11 @@ class StudentT(Distribution):
     tensor(2.)
     """
 
-    arg_constraints = {
+    df: Tensor
+    loc: Tensor
+    scale: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {
         "df": constraints.positive,
         "loc": constraints.real,
         "scale": constraints.positive,

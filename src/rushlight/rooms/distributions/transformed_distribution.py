@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -39,7 +39,7 @@ class TransformedDistribution(Distribution):
     tensor(-0.9189)
     """
 
-    arg_constraints = {}
+    arg_constraints: ClassVar[constraints.ByName] = {}
     base_dist: Any
 
     def __init__(

@@ -54,8 +54,8 @@ class ExpTransform(_Fixed):
     tensor([1.0000, 2.7183])
     """
 
-    domain = constraints.real
-    codomain = constraints.positive
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.positive
     bijective = True
     sign = +1
 
@@ -76,13 +76,13 @@ class PowerTransform(Transform):
     tensor(9.)
     """
 
-    domain = constraints.positive
-    codomain = constraints.positive
+    domain: constraints.Constraint = constraints.positive
+    codomain: constraints.Constraint = constraints.positive
     bijective = True
 
     def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.exponent = exponent if isinstance(exponent, Tensor) else rl.tensor(exponent)
+        self.exponent: Tensor = exponent if isinstance(exponent, Tensor) else rl.tensor(exponent)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:
@@ -96,7 +96,7 @@ class PowerTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
 
-    __hash__ = Transform.__hash__
+    __hash__: Any = Transform.__hash__
 
     def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
@@ -125,8 +125,8 @@ class SigmoidTransform(_Fixed):
     tensor(0.5000)
     """
 
-    domain = constraints.real
-    codomain = constraints.unit_interval
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.unit_interval
     bijective = True
     sign = +1
 
@@ -149,8 +149,8 @@ class SoftplusTransform(_Fixed):
     tensor(0.6931)
     """
 
-    domain = constraints.real
-    codomain = constraints.positive
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.positive
     bijective = True
     sign = +1
 
@@ -171,8 +171,8 @@ class TanhTransform(_Fixed):
     tensor(0.)
     """
 
-    domain = constraints.real
-    codomain = constraints.interval(-1.0, 1.0)
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.interval(-1.0, 1.0)
     bijective = True
     sign = +1
 
@@ -193,8 +193,8 @@ class AbsTransform(_Fixed):
     tensor(2.)
     """
 
-    domain = constraints.real
-    codomain = constraints.positive
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.positive
 
     def _call(self, x: Tensor) -> Tensor:
         return x.abs()
@@ -236,7 +236,7 @@ class AffineTransform(Transform):
             return constraints.real
         return constraints.independent(constraints.real, self.event_dim)
 
-    codomain = domain
+    codomain: Any = domain
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:
@@ -250,7 +250,7 @@ class AffineTransform(Transform):
             and _is_equal(self.scale, other.scale)
         )
 
-    __hash__ = Transform.__hash__
+    __hash__: Any = Transform.__hash__
 
     @property
     def sign(self) -> Any:
@@ -288,8 +288,8 @@ class CorrCholeskyTransform(Transform):
             [0., 1.]])
     """
 
-    domain = constraints.real_vector
-    codomain = constraints.corr_cholesky
+    domain: constraints.Constraint = constraints.real_vector
+    codomain: constraints.Constraint = constraints.corr_cholesky
     bijective = True
 
     def _call(self, x: Tensor) -> Tensor:
@@ -340,8 +340,8 @@ class SoftmaxTransform(_Fixed):
     tensor([0.5000, 0.5000])
     """
 
-    domain = constraints.real_vector
-    codomain = constraints.simplex
+    domain: constraints.Constraint = constraints.real_vector
+    codomain: constraints.Constraint = constraints.simplex
 
     def _call(self, x: Tensor) -> Tensor:
         return F.softmax(x, dim=-1)
@@ -364,8 +364,8 @@ class StickBreakingTransform(_Fixed):
     tensor([0.5000, 0.5000])
     """
 
-    domain = constraints.real_vector
-    codomain = constraints.simplex
+    domain: constraints.Constraint = constraints.real_vector
+    codomain: constraints.Constraint = constraints.simplex
     bijective = True
 
     @staticmethod
@@ -404,8 +404,8 @@ class LowerCholeskyTransform(_Fixed):
             [1.0000, 2.7183]])
     """
 
-    domain = constraints.independent(constraints.real, 2)
-    codomain = constraints.lower_cholesky
+    domain: constraints.Constraint = constraints.independent(constraints.real, 2)
+    codomain: constraints.Constraint = constraints.lower_cholesky
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -422,8 +422,8 @@ class PositiveDefiniteTransform(_Fixed):
             [0., 1.]])
     """
 
-    domain = constraints.independent(constraints.real, 2)
-    codomain = constraints.positive_definite
+    domain: constraints.Constraint = constraints.independent(constraints.real, 2)
+    codomain: constraints.Constraint = constraints.positive_definite
 
     def _call(self, x: Tensor) -> Tensor:
         factor = LowerCholeskyTransform()(x)
@@ -480,7 +480,7 @@ class CatTransform(_PartsTransform):
         cache_size: int = 0,
     ) -> None:
         super().__init__(tseq, dim, cache_size)
-        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        self.lengths: list[int] = [1] * len(self.transforms) if lengths is None else list(lengths)
 
     @lazy_property
     def event_dim(self) -> int:
@@ -564,7 +564,7 @@ class CumulativeDistributionTransform(Transform):
     """
 
     bijective = True
-    codomain = constraints.unit_interval
+    codomain: constraints.Constraint = constraints.unit_interval
     sign = +1
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:

@@ -21,6 +21,9 @@ class Uniform(Distribution):
     tensor(1.)
     """
 
+    high: Tensor
+    low: Tensor
+
     has_rsample = True
 
     @property

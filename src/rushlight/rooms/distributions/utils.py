@@ -21,7 +21,7 @@ __all__ = [
     "vec_to_tril_matrix",
 ]
 
-euler_constant = 0.57721566490153286060
+euler_constant: float = 0.57721566490153286060
 
 Shape = Sequence[int]
 
@@ -96,7 +96,7 @@ class lazy_property(Generic[_T]):
     def __init__(self, wrapped: Callable[[Any], _T]) -> None:
         self.wrapped = wrapped
         self.__doc__ = wrapped.__doc__
-        self.__name__ = wrapped.__name__
+        self.__name__: str = wrapped.__name__
 
     @overload
     def __get__(self, instance: None, obj_type: object = None) -> lazy_property[_T]: ...

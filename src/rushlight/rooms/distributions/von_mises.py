@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from rushlight import _root as rl
 from rushlight import special
@@ -46,7 +47,13 @@ class VonMises(Distribution):
     tensor(-1.0738)
     """
 
-    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
+    concentration: Tensor
+    loc: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "loc": constraints.real,
+        "concentration": constraints.positive,
+    }
     support = constraints.real
     has_rsample = False
 

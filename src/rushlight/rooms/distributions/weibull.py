@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -23,7 +23,13 @@ class Weibull(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
+    concentration: Tensor
+    scale: Tensor
+
+    arg_constraints: ClassVar[constraints.ByName] = {
+        "scale": constraints.positive,
+        "concentration": constraints.positive,
+    }
     support = constraints.positive
 
     def __init__(
@@ -33,7 +39,7 @@ class Weibull(TransformedDistribution):
         validate_args: bool | None = None,
     ) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
-        self.concentration_reciprocal = self.concentration.reciprocal()
+        self.concentration_reciprocal: Tensor = self.concentration.reciprocal()
         base = Exponential(rl.ones_like(self.scale), validate_args=validate_args)
         super().__init__(
             base,

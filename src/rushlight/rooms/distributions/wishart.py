@@ -73,7 +73,7 @@ class Wishart(WithFactor, ExponentialFamily):
             )
         if isinstance(df, Tensor):
             batch = rl.broadcast_shapes(matrix.shape[:-2], df.shape)
-            self.df = df.expand(batch)
+            self.df: Tensor = df.expand(batch)
         else:
             batch = matrix.shape[:-2]
             self.df = rl.tensor(df, dtype=matrix.dtype, device=matrix.device)

@@ -46,7 +46,7 @@ class Recording:
 
     def __init__(self) -> None:
         self.spans: list[_Span] = []
-        self.first = _core.last_number() + 1
+        self.first: int = _core.last_number() + 1
         self.last: int | None = None  # while it runs
         # By the numbers of nodes: the nodes would keep what they saved alive.
         self.values: dict[tuple[int, int], Tensor] = {}

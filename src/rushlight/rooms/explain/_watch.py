@@ -153,8 +153,8 @@ class watch:
         self, *, show: bool = True, png: str | os.PathLike[str] | None = None, title: str = ""
     ) -> None:
         self.title = title
-        self.clock = 0
-        self.steps = 0
+        self.clock: int = 0
+        self.steps: int = 0
         self._show = show
         self._png = None if png is None else os.fspath(png)
         self._png_file = None if self._png is None else os.path.abspath(self._png)

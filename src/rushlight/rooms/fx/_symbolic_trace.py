@@ -289,11 +289,11 @@ class Tracer(TracerBase):
         self._autowrap_search = list(autowrap_modules)
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths: dict[nn.Module, str] | None = None
-        self.root_module_name = ""
-        self.scope = Scope("", None)
-        self.module_stack = OrderedDict()
+        self.root_module_name: str = ""
+        self.scope: Scope = Scope("", None)
+        self.module_stack: OrderedDict[str, tuple[str, Any]] = OrderedDict()
         self.num_calls: dict[str, int] = {}
-        self.node_name_to_scope = {}
+        self.node_name_to_scope: dict[str, tuple[str, Any]] = {}
         self.tensor_attrs: dict[Any, str] = {}
         self.root: Any = None
 
@@ -518,7 +518,7 @@ class Tracer(TracerBase):
                 self.submodule_paths = {mod: name for name, mod in root.named_modules()}
             else:
                 self.root, fn = nn.Module(), root
-            self.graph = Graph(tracer_cls=type(self))
+            self.graph: Graph = Graph(tracer_cls=type(self))
             self.tensor_attrs = {}
             for name, module in self.root.named_modules():
                 for key, value in vars(module).items():

@@ -42,7 +42,7 @@ _legal_ops = dict.fromkeys(
     "call_function call_method get_attr call_module placeholder output".split()
 )
 
-reflectable_magic_methods = {
+reflectable_magic_methods: dict[str, str] = {
     name: f"{{}} {sign} {{}}"
     for name, sign in (
         *(("add", "+"), ("sub", "-"), ("mul", "*"), ("floordiv", "//"), ("truediv", "/")),
@@ -50,7 +50,7 @@ reflectable_magic_methods = {
         *(("and_", "&"), ("or_", "|"), ("xor", "^"), ("matmul", "@")),
     )
 } | {"getitem": "{}[{}]"}
-magic_methods = {
+magic_methods: dict[str, str] = {
     **{
         name: f"{{}} {sign} {{}}"
         for name, sign in zip("eq ne lt gt le ge".split(), "== != < > <= >=".split(), strict=True)
@@ -58,7 +58,7 @@ magic_methods = {
     **{"pos": "+{}", "neg": "-{}", "invert": "~{}"},
     **reflectable_magic_methods,
 }
-inplace_methods = {
+inplace_methods: dict[str, str] = {
     **{
         f"i{name.rstrip('_')}": text.replace(" {}", "= {}")
         for name, text in reflectable_magic_methods.items()
@@ -169,6 +169,8 @@ def _format_target(base: str, target: str) -> str:
 class _InsertPoint:
     """Where new nodes go; as a context, until its end."""
 
+    orig_insert: Callable[..., None]
+
     def __init__(self, graph: Graph, new_insert: Callable[[Node], None]) -> None:
         self.graph = graph
         self.orig_insert, graph._insert = graph._insert, new_insert
@@ -182,6 +184,8 @@ class _InsertPoint:
 
 class _node_list:
     """The nodes of a graph, in order; it may change while it is walked."""
+
+    graph: Graph
 
     def __init__(self, graph: Graph, direction: str = "_next") -> None:
         if direction not in ("_next", "_prev"):

@@ -246,7 +246,7 @@ class GraphModule(nn.Module):
         members = [n for n in graph.nodes if n.op in ("get_attr", "call_module")]
         if isinstance(root, nn.Module):
             if hasattr(root, "training"):
-                self.training = root.training
+                self.training: bool = root.training
             if isinstance(root, _CodeOnlyModule):
                 for named in (root.named_children(), root.named_buffers(), root.named_parameters()):
                     for name, _ in named:

@@ -37,7 +37,7 @@ class Interpreter:
         self, module: nn.Module, garbage_collect_values: bool = True, graph: Graph | None = None
     ) -> None:
         self.module: Any = module
-        self.submodules = dict(module.named_modules())
+        self.submodules: dict[str, Any] = dict(module.named_modules())
         self.graph: Graph = graph if graph is not None else self.module.graph
         self.env: dict[Node, Any] = {}
         self.name = "Interpreter"
@@ -186,9 +186,9 @@ class Transformer(Interpreter):
 
     def __init__(self, module: GraphModule) -> None:
         super().__init__(module)
-        self.new_graph = Graph()
+        self.new_graph: Graph = Graph()
         self.new_graph.set_codegen(module.graph._codegen)
-        self.tracer = _TransformerTracer(self.new_graph)
+        self.tracer: _TransformerTracer = _TransformerTracer(self.new_graph)
         self.tracer.root = module
 
     def placeholder(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

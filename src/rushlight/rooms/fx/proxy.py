@@ -37,6 +37,9 @@ __all__ = [
 class Scope:
     """Which module's forward is being traced."""
 
+    module_path: str
+    module_type: Any
+
     def __init__(self, module_path: str, module_type: Any) -> None:
         self.module_path, self.module_type = module_path, module_type
 
@@ -191,9 +194,9 @@ class GraphAppendingTracer(TracerBase):
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.scope = Scope("", None)
-        self.module_stack = OrderedDict()
-        self.node_name_to_scope = {}
+        self.scope: Scope = Scope("", None)
+        self.module_stack: OrderedDict[str, tuple[str, Any]] = OrderedDict()
+        self.node_name_to_scope: dict[str, tuple[str, Any]] = {}
 
 
 def _instruction(depth_frame: Any) -> tuple[list[dis.Instruction], int]:
@@ -335,6 +338,10 @@ class MetaProxy(Proxy):
 class Attribute(Proxy):
     """An attribute of a traced value: a method's call, or a node of its own where it is used."""
 
+    attr: str
+    root: Proxy
+    tracer: Any
+
     def __init__(self, root: Proxy, attr: str) -> None:
         self.root, self.attr, self.tracer = root, attr, root.tracer
         self._node: Node | None = None
@@ -353,6 +360,8 @@ class Attribute(Proxy):
 
 class ParameterProxy(Proxy):
     """Stands for a parameter, and knows its sizes."""
+
+    name: str
 
     def __init__(self, tracer: TracerBase, node: Node, name: str, param: nn.Parameter) -> None:
         super().__init__(node, tracer)

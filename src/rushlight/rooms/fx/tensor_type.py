@@ -47,7 +47,7 @@ class _DynType:
         return "Dyn"
 
 
-Dyn = _DynType()
+Dyn: _DynType = _DynType()
 
 
 def is_consistent(t1: object, t2: object) -> bool:

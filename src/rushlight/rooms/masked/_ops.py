@@ -72,7 +72,7 @@ def _input_mask(input: Tensor, *args: object, mask: Tensor, **kwargs: object) ->
 def _filled(name: str, input: Tensor, mask: Tensor | None, value: object = None) -> Tensor:
     """The input; elements that do not count become a number that leaves the result unchanged."""
     if isinstance(input, MaskedTensor):
-        input, mask = input.get_data(), input.get_mask()
+        mask, input = input.get_mask(), input.get_data()
     if mask is None:
         return input
     mask = _full_mask(input, mask)

@@ -355,16 +355,20 @@ def _legacy(name: str, kind: rl.dtype) -> object:
     return _TensorType(name, (), {"kind": kind, "__module__": "torch.sparse", "__doc__": doc})
 
 
-BFloat16Tensor = _legacy("BFloat16Tensor", rl.bfloat16)
-ByteTensor, CharTensor = _legacy("ByteTensor", rl.uint8), _legacy("CharTensor", rl.int8)
-DoubleTensor, FloatTensor = _legacy("DoubleTensor", rl.float64), _legacy("FloatTensor", rl.float32)
-HalfTensor, ShortTensor = _legacy("HalfTensor", rl.float16), _legacy("ShortTensor", rl.int16)
-IntTensor, LongTensor = _legacy("IntTensor", rl.int32), _legacy("LongTensor", rl.int64)
+BFloat16Tensor: object = _legacy("BFloat16Tensor", rl.bfloat16)
+ByteTensor: Any = _legacy("ByteTensor", rl.uint8)
+CharTensor: Any = _legacy("CharTensor", rl.int8)
+DoubleTensor: Any = _legacy("DoubleTensor", rl.float64)
+FloatTensor: Any = _legacy("FloatTensor", rl.float32)
+HalfTensor: Any = _legacy("HalfTensor", rl.float16)
+ShortTensor: Any = _legacy("ShortTensor", rl.int16)
+IntTensor: Any = _legacy("IntTensor", rl.int32)
+LongTensor: Any = _legacy("LongTensor", rl.int64)
 
 _SEMI = "pruned matrices of NVIDIA's GPUs are multiplied on those only."
-spsolve = _refused("torch.sparse.spsolve", "solve with a dense matrix: torch.linalg.solve.")
-solve = _refused("torch.sparse.solve", "solve with a dense matrix: torch.linalg.solve.")
-to_sparse_semi_structured = _refused("torch.sparse.to_sparse_semi_structured", _SEMI)
+spsolve: Any = _refused("torch.sparse.spsolve", "solve with a dense matrix: torch.linalg.solve.")
+solve: Any = _refused("torch.sparse.solve", "solve with a dense matrix: torch.linalg.solve.")
+to_sparse_semi_structured: Any = _refused("torch.sparse.to_sparse_semi_structured", _SEMI)
 
 
 class SparseSemiStructuredTensor(Tensor):

@@ -865,7 +865,11 @@ def _copy_of(method: Any) -> Any:
     return copied
 
 
-indices_copy, values_copy = _copy_of(indices), _copy_of(values)
-crow_indices_copy, col_indices_copy = _copy_of(crow_indices), _copy_of(col_indices)
-ccol_indices_copy, row_indices_copy = _copy_of(ccol_indices), _copy_of(row_indices)
-_indices_copy, _values_copy = _copy_of(_indices), _copy_of(_values)
+indices_copy: Any = _copy_of(indices)
+values_copy: Any = _copy_of(values)
+crow_indices_copy: Any = _copy_of(crow_indices)
+col_indices_copy: Any = _copy_of(col_indices)
+ccol_indices_copy: Any = _copy_of(ccol_indices)
+row_indices_copy: Any = _copy_of(row_indices)
+_indices_copy: Any = _copy_of(_indices)
+_values_copy: Any = _copy_of(_values)

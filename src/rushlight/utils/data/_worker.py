@@ -37,10 +37,10 @@ class WorkerInfo:
     __slots__ = ("dataset", "id", "num_workers", "seed")
 
     def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
-        self.id = id
-        self.num_workers = num_workers
-        self.seed = seed
-        self.dataset = dataset
+        self.id: int = id
+        self.num_workers: int = num_workers
+        self.seed: int = seed
+        self.dataset: Any = dataset
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)

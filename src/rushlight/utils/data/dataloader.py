@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from rushlight._root import Generator
@@ -13,7 +13,7 @@ from ..._base.errors import warn
 from ..._base.missing import missing_name as _missing_name
 from ._collate import default_collate, default_convert
 from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, seed_pipes
-from .dataset import IterableDataset
+from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
 T_co = TypeVar("T_co", covariant=True)
@@ -77,10 +77,13 @@ class DataLoader(Generic[T_co]):
     """
 
     __initialized = False
+    dataset: Dataset[T_co]
+    sampler: Any
+    batch_sampler: Any
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co] | Sequence[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Any = None,
@@ -99,6 +102,7 @@ class DataLoader(Generic[T_co]):
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
+        data: Any = dataset
         if num_workers < 0:
             raise ValueError(
                 "num_workers option should be non-negative; "
@@ -124,11 +128,11 @@ class DataLoader(Generic[T_co]):
                 "multi-process loading (num_workers > 0), but got "
                 f"num_workers={num_workers}"
             )
-        if shuffle is not None and hasattr(dataset, "_number_of_samples_yielded"):  # a pipe
+        if shuffle is not None and hasattr(data, "_number_of_samples_yielded"):  # a pipe
             from .graph_settings import apply_shuffle_settings
 
-            dataset, shuffle = apply_shuffle_settings(dataset, shuffle), None
-        self._dataset_kind = int(isinstance(dataset, IterableDataset))
+            data, shuffle = apply_shuffle_settings(data, shuffle), None
+        self._dataset_kind = int(isinstance(data, IterableDataset))
         if self._dataset_kind == _DatasetKind.Iterable:
             for name, value in (
                 ("shuffle", shuffle),
@@ -158,13 +162,13 @@ class DataLoader(Generic[T_co]):
             if self._dataset_kind == _DatasetKind.Iterable:
                 sampler = _InfiniteConstantSampler()
             elif shuffle:
-                sampler = RandomSampler(dataset, generator=generator)
+                sampler = RandomSampler(data, generator=generator)
             else:
-                sampler = SequentialSampler(dataset)
+                sampler = SequentialSampler(data)
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
 
-        self.dataset = dataset
+        self.dataset = data
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.sampler = sampler
@@ -214,7 +218,7 @@ class DataLoader(Generic[T_co]):
     def __len__(self) -> int:
         if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
-        length = self._IterableDataset_len_called = len(self.dataset)
+        length = self._IterableDataset_len_called = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is not None:
             full, rest = divmod(length, self.batch_size)
             length = full + (1 if rest and not self.drop_last else 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
@@ -14,6 +14,7 @@ from rushlight._root import Generator, Tensor
 from ..._base.errors import warn
 
 T_co = TypeVar("T_co", covariant=True)
+_T = TypeVar("_T")
 
 
 class Dataset(Generic[T_co]):
@@ -143,11 +144,11 @@ class ConcatDataset(Dataset[T_co]):
     (3, 'c', 'a')
     """
 
-    datasets: list[Any]
+    datasets: list[Dataset[T_co]]
     cumulative_sizes: list[int]
 
     @staticmethod
-    def cumsum(sequence: Iterable[Sized]) -> list[int]:
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
         """Where each dataset of a sequence ends."""
         return list(accumulate(map(len, sequence)))
 
@@ -213,14 +214,14 @@ class Subset(Dataset[T_co]):
     (2, 'd')
     """
 
-    dataset: Any
+    dataset: Dataset[T_co]
     indices: Sequence[int]
 
-    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
-        self.dataset = dataset
+    def __init__(self, dataset: Dataset[T_co] | Sequence[T_co], indices: Sequence[int]) -> None:
+        self.dataset = dataset  # type: ignore[assignment]
         self.indices = indices
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> T_co:
         if isinstance(index, list):
             return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
@@ -239,8 +240,10 @@ class Subset(Dataset[T_co]):
 
 
 def random_split(
-    dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None
-) -> list[Subset[Any]]:
+    dataset: Dataset[_T] | Sequence[_T],
+    lengths: Sequence[int | float],
+    generator: Generator | None = None,
+) -> list[Subset[_T]]:
     """Splits a dataset at random into parts of the given lengths, or fractions that sum to 1.
 
     >>> g = torch.Generator().manual_seed(0)
@@ -248,7 +251,7 @@ def random_split(
     >>> len(train), list(test)
     (7, [8, 6, 2])
     """
-    size = len(dataset)
+    size = len(dataset)  # type: ignore[arg-type]
     sizes: list[Any] = list(lengths)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, fraction in enumerate(lengths):

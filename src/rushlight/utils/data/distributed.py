@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from ... import _root as rl
 from ...distributed import get_rank, get_world_size
+from .dataset import Dataset
 from .sampler import Sampler
 
 __all__ = ["DistributedSampler"]
@@ -26,9 +27,17 @@ class DistributedSampler(Sampler[_T]):
     [1, 3, 0]
     """
 
+    drop_last: bool
+    num_replicas: int
+    rank: int
+    seed: int
+    shuffle: bool
+
+    dataset: Any
+
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[_T] | Sequence[_T],
         num_replicas: int | None = None,
         rank: int | None = None,
         shuffle: bool = True,
@@ -43,12 +52,12 @@ class DistributedSampler(Sampler[_T]):
             )
         self.dataset = dataset
         self.num_replicas, self.rank = num_replicas, rank
-        self.epoch = 0
+        self.epoch: int = 0
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
-        size = len(dataset)
+        size = len(self.dataset)
         whole = drop_last and size % num_replicas
-        self.num_samples = size // num_replicas if whole else math.ceil(size / num_replicas)
-        self.total_size = self.num_samples * num_replicas
+        self.num_samples: int = size // num_replicas if whole else math.ceil(size / num_replicas)
+        self.total_size: int = self.num_samples * num_replicas
 
     def __iter__(self) -> Iterator[_T]:
         size = len(self.dataset)

@@ -12,7 +12,7 @@ if tuple(int(n) for n in _version.split(".")[:2] if n.isdigit()) < (1, 15):
 
 from .writer import FileWriter, SummaryWriter  # noqa: E402
 
-RecordWriter = _import_module("tensorboard.summary.writer.record_writer").RecordWriter
+RecordWriter: _Any = _import_module("tensorboard.summary.writer.record_writer").RecordWriter
 
 __all__ = ["FileWriter", "RecordWriter", "SummaryWriter"]
 

@@ -19,7 +19,8 @@ _PROTO = "tensorboard.compat.proto"
 _summary: Message = import_module(f"{_PROTO}.summary_pb2")
 _tensor: Message = import_module(f"{_PROTO}.tensor_pb2")
 _shape: Message = import_module(f"{_PROTO}.tensor_shape_pb2")
-Summary, HistogramProto = _summary.Summary, _summary.HistogramProto
+Summary: Any = _summary.Summary
+HistogramProto: Any = _summary.HistogramProto
 
 
 def make_np(x: Any) -> Array:

@@ -17,7 +17,8 @@ __all__ = ["FileWriter", "SummaryWriter"]
 Step = SupportsInt | None
 
 _events: Message = import_module("tensorboard.compat.proto.event_pb2")
-Event, SessionLog = _events.Event, _events.SessionLog
+Event: Any = _events.Event
+SessionLog: Any = _events.SessionLog
 _EventFileWriter: Message = import_module(
     "tensorboard.summary.writer.event_file_writer"
 ).EventFileWriter
@@ -29,7 +30,9 @@ class FileWriter:
     def __init__(
         self, log_dir: object, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
     ) -> None:
-        self.event_writer = _EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
+        self.event_writer: Message = _EventFileWriter(
+            str(log_dir), max_queue, flush_secs, filename_suffix
+        )
 
     def get_logdir(self) -> str:
         """The folder."""
@@ -83,6 +86,9 @@ class SummaryWriter:
     closes the files at its end.
     """
 
+    flush_secs: int
+    max_queue: int
+
     def __init__(
         self,
         log_dir: str | os.PathLike[str] | None = None,
@@ -104,7 +110,7 @@ class SummaryWriter:
         self.file_writer: FileWriter | None = None
         self.all_writers: dict[str, FileWriter] | None = None
         self._get_file_writer()
-        self.default_bins = _default_bins()
+        self.default_bins: list[float] = _default_bins()
 
     def _open(self, folder: object) -> FileWriter:
         return FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
@@ -291,7 +297,7 @@ class SummaryWriter:
         made: Message = import_module("._graph", __package__)
         self._get_file_writer().add_graph(made.graph(model, input_to_model))
 
-    add_onnx_graph = _refused(
+    add_onnx_graph: Any = _refused(
         "torch.utils.tensorboard.SummaryWriter.add_onnx_graph", "there is no ONNX here."
     )
 

@@ -58,7 +58,7 @@ class _Folder:
     """A folder that checkpoints are written to or read from."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = pathlib.Path(path)
+        self.path: pathlib.Path = pathlib.Path(path)
 
     @property
     def checkpoint_id(self) -> str | os.PathLike[str]:

@@ -18,6 +18,9 @@ __all__ = ["PostLocalSGDOptimizer"]
 class PostLocalSGDOptimizer(Optimizer):
     """Steps with `optim`, then lets `averager` average the parameters if it is time."""
 
+    averager: ModelAverager
+    optim: Optimizer
+
     def __init__(self, optim: Optimizer, averager: ModelAverager) -> None:
         self.optim, self.averager = optim, averager
         self.defaults, self.param_groups = optim.defaults, optim.param_groups

@@ -46,6 +46,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     NotImplementedError for overlap_with_ddp.
     """
 
+    rank: int
+    world_size: int
+
     def __init__(
         self,
         params: Any,
@@ -61,10 +64,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                 "within it: leave overlap_with_ddp=False, and call step()"
             )
         groups = _checked(params)
-        self.initialized = False
-        self.process_group = member(process_group)
+        self.initialized: bool = False
+        self.process_group: ProcessGroup = member(process_group)
         self.world_size, self.rank = self.process_group.size(), self.process_group.rank()
-        self.global_rank = get_rank()
+        self.global_rank: int = get_rank()
         self.parameters_as_bucket_view = parameters_as_bucket_view
         Joinable.__init__(self)
         super().__init__(groups, defaults)

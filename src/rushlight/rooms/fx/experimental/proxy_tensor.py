@@ -26,8 +26,8 @@ class PythonKeyTracer(Tracer):
         super().__init__()
         from ... import nn
 
-        self.root = nn.Module()
-        self.graph = Graph(tracer_cls=Tracer)
+        self.root: Any = nn.Module()
+        self.graph: Graph = Graph(tracer_cls=Tracer)
         self.nodes: dict[int, Any] = {}
         self.kept: list[Any] = []  # so that ids stay those of the tensors
 
@@ -125,6 +125,6 @@ get_proxy_mode = get_innermost_proxy_mode
 
 
 _NO_DISPATCHER = "there is no dispatcher whose operators could be traced."
-dispatch_trace = _refused("torch.fx.experimental.proxy_tensor.dispatch_trace", _NO_DISPATCHER)
+dispatch_trace: Any = _refused("torch.fx.experimental.proxy_tensor.dispatch_trace", _NO_DISPATCHER)
 
 __getattr__ = _missing_name(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..._base.missing import missing_name as _missing_name
@@ -29,7 +30,11 @@ def _known(a: object) -> bool:
     return bool(a)
 
 
-guard_bool = guard_or_false = guard_or_true = guard_size_oblivious = statically_known_true = _known
+guard_bool: Callable[[object], bool] = _known
+guard_or_false: Callable[[object], bool] = _known
+guard_or_true: Callable[[object], bool] = _known
+guard_size_oblivious: Callable[[object], bool] = _known
+statically_known_true: Callable[[object], bool] = _known
 
 
 def has_free_symbols(val: object) -> bool:
@@ -43,7 +48,8 @@ def free_symbols(val: object) -> set[Any]:
 
 
 free_unbacked_symbols = free_symbols
-is_nested_int = has_hint = has_free_symbols
+has_hint: Callable[[object], bool] = has_free_symbols
+is_nested_int: Callable[[object], bool] = has_free_symbols
 
 
 def is_concrete_int(a: object) -> bool:

@@ -170,7 +170,7 @@ class MaskedTensor(Tensor):
             return f"MaskedTensor({_element(data.item()) if counts else '--'}, {counts})"
         return f"MaskedTensor(\n{_indented(_text(data, mask))}\n)"
 
-    __str__ = __repr__
+    __str__: Any = __repr__
 
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)

@@ -15,7 +15,7 @@ from .common import Measurement, TaskSpec, set_torch_threads
 
 __all__ = ["Language", "Timer", "timer"]
 
-timer = timeit.default_timer
+timer: Callable[[], float] = timeit.default_timer
 
 
 class Language(enum.Enum):
@@ -79,8 +79,10 @@ class Timer:
     def _measured(self, number: int, times: list[float]) -> Measurement:
         return Measurement(number_per_run=number, raw_times=times, task_spec=self._task_spec)
 
-    repeat = _refused("torch.utils.benchmark.Timer.repeat", "PyTorch has no repeat either.")
-    autorange = _refused("torch.utils.benchmark.Timer.autorange", "See `Timer.blocked_autorange.`")
+    repeat: Any = _refused("torch.utils.benchmark.Timer.repeat", "PyTorch has no repeat either.")
+    autorange: Any = _refused(
+        "torch.utils.benchmark.Timer.autorange", "See `Timer.blocked_autorange.`"
+    )
 
     def _block(self, min_run_time: float) -> int:
         """How many runs take long enough for the clock's own time not to matter."""
@@ -137,7 +139,7 @@ class Timer:
                 if sum(times) >= max_run_time:
                     return found
 
-    collect_callgrind = _refused(
+    collect_callgrind: Any = _refused(
         "torch.utils.benchmark.Timer.collect_callgrind", "there is no Callgrind here."
     )
 

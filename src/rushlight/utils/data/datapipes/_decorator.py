@@ -59,8 +59,8 @@ class non_deterministic:
     """Decorator: the class's pipes are not deterministic, or those for which a function says so."""
 
     def __init__(self, arg: Any) -> None:
-        self.cls = arg if isinstance(arg, type) else None
-        self.says = None if isinstance(arg, type) else arg
+        self.cls: type | None = arg if isinstance(arg, type) else None
+        self.says: Any | None = None if isinstance(arg, type) else arg
         if self.cls is not None and not issubclass(self.cls, IterDataPipe):
             raise TypeError(
                 "Only `IterDataPipe` can be decorated with `non_deterministic`, but "

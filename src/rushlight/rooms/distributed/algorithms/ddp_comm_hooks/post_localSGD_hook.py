@@ -23,6 +23,9 @@ class PostLocalSGDState:
     subgroup: None is one for the processes of each machine.
     """
 
+    process_group: ProcessGroup | None
+    subgroup: ProcessGroup | None
+
     def __init__(
         self,
         process_group: ProcessGroup | None,
@@ -33,7 +36,7 @@ class PostLocalSGDState:
         self.process_group, self.subgroup = process_group, subgroup
         self.start_localSGD_iter = start_localSGD_iter
         self.post_local_gradient_allreduce = post_local_gradient_allreduce
-        self.iter = 0
+        self.iter: int = 0
 
     def maybe_increase_iter(self, bucket: Any) -> None:
         """Count a step at its last bucket."""

@@ -24,7 +24,7 @@ from .default_hooks import _mean, _sum
 
 __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
 
-logger = logging.getLogger(__name__)
+logger: logging.Logger = logging.getLogger(__name__)
 
 
 class PowerSGDState:
@@ -35,6 +35,9 @@ class PowerSGDState:
 
     Raises ValueError for start_powerSGD_iter under 2 with error feedback or warm start.
     """
+
+    use_error_feedback: bool
+    warm_start: bool
 
     def __init__(
         self,
@@ -61,15 +64,15 @@ class PowerSGDState:
         self.min_compression_rate = min_compression_rate
         self.use_error_feedback, self.warm_start = use_error_feedback, warm_start
         self.orthogonalization_epsilon = orthogonalization_epsilon
-        self.rng = np.random.RandomState(random_seed)  # the same in all processes
+        self.rng: Any = np.random.RandomState(random_seed)  # the same in all processes
         self.error_dict: dict[int, Tensor] = {}  # these three by number of the bucket
         self.p_memory_dict: dict[int, Tensor] = {}
         self.q_memory_dict: dict[int, Tensor] = {}
-        self.iter = 0
-        self.total_numel_before_compression = 0
-        self.total_numel_after_compression = 0
-        self.compression_stats_logging_frequency = max(1, compression_stats_logging_frequency)
-        self.next_stats_report = 0
+        self.iter: int = 0
+        self.total_numel_before_compression: int = 0
+        self.total_numel_after_compression: int = 0
+        self.compression_stats_logging_frequency: int = max(1, compression_stats_logging_frequency)
+        self.next_stats_report: int = 0
         self.batch_tensors_with_same_shape = batch_tensors_with_same_shape
 
     def __getstate__(self) -> dict[str, Any]:

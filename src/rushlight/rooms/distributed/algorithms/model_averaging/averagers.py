@@ -18,7 +18,9 @@ class ModelAverager(ABC):
     """Base of the averagers: a group (None is all processes) and the number of steps so far."""
 
     def __init__(self, process_group: ProcessGroup | None = None) -> None:
-        self.process_group = default_group() if process_group is None else process_group
+        self.process_group: ProcessGroup = (
+            default_group() if process_group is None else process_group
+        )
         self.step = 0
 
     @abstractmethod
@@ -31,6 +33,9 @@ class PeriodicModelAverager(ModelAverager):
 
     Raises ValueError for a period under 1 or warmup_steps under 0.
     """
+
+    period: int
+    warmup_steps: int
 
     def __init__(
         self, period: int, warmup_steps: int = 0, process_group: ProcessGroup | None = None

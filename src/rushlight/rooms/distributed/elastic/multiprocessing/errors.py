@@ -27,6 +27,10 @@ class ProcessFailure:
     'SIGKILL'
     """
 
+    exitcode: int
+    local_rank: int
+    pid: int
+
     def __init__(self, local_rank: int, pid: int, exitcode: int, error_file: str) -> None:
         self.local_rank, self.pid = local_rank, pid
         self.exitcode, self.error_file = exitcode, error_file
@@ -60,6 +64,9 @@ class ProcessFailure:
 
 class ChildFailedError(Exception):
     """Started processes have failed: `failures` by rank, the first one first."""
+
+    failures: dict[int, ProcessFailure]
+    name: str
 
     def __init__(self, name: str, failures: dict[int, ProcessFailure]) -> None:
         if not failures:

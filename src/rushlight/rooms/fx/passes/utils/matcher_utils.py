@@ -39,6 +39,9 @@ class SubgraphMatcher:
     remove_overlapping_matches: a node is part of one place at most.
     """
 
+    match_output: bool
+    match_placeholder: bool
+
     def __init__(
         self,
         pattern: Graph,
@@ -58,11 +61,13 @@ class SubgraphMatcher:
                 raise AssertionError(
                     "SubgraphMatcher cannot be initialized with an pattern with dead code"
                 )
-        self.pattern_placeholder_nodes = [n for n in pattern.nodes if n.op == "placeholder"]
+        self.pattern_placeholder_nodes: list[Any] = [
+            n for n in pattern.nodes if n.op == "placeholder"
+        ]
         output = next(n for n in reversed(pattern.nodes) if n.op == "output")
-        self.pattern_returning_nodes = output.all_input_nodes
+        self.pattern_returning_nodes: Any = output.all_input_nodes
         if match_output:
-            self.pattern_anchors = [output]
+            self.pattern_anchors: list[Any] = [output]
         else:
             self.pattern_anchors = [n for n in output.all_input_nodes if len(n.users) == 1]
 

@@ -17,6 +17,10 @@ __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 class MapperIterDataPipe(IterDataPipe[Any]):
     """fn of each sample: of the columns `input_col`, its result put into `output_col`."""
 
+    datapipe: Source
+    fn: Callable[..., Any]
+    input_col: Any
+
     def __init__(
         self,
         datapipe: Source,

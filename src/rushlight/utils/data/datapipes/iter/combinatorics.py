@@ -22,6 +22,9 @@ def drawn_seed() -> int:
 class SamplerIterDataPipe(IterDataPipe[Any]):
     """The samples at the indices that a sampler gives."""
 
+    sampler_args: tuple[Any, ...] | tuple[()]
+    sampler_kwargs: dict[str, Any]
+
     def __init__(
         self,
         datapipe: Source,
@@ -33,7 +36,7 @@ class SamplerIterDataPipe(IterDataPipe[Any]):
             raise AssertionError("Sampler class requires input datapipe implemented `__len__`")
         self.datapipe = datapipe
         self.sampler_args, self.sampler_kwargs = sampler_args or (), sampler_kwargs or {}
-        self.sampler = sampler(
+        self.sampler: Sampler[Any] = sampler(
             *self.sampler_args, **{"data_source": datapipe, **self.sampler_kwargs}
         )
 
@@ -69,7 +72,7 @@ class ShufflerIterDataPipe(Shuffled):
         if buffer_size <= 0:
             raise AssertionError("buffer_size should be larger than 0")
         self._buffer: list[Any] = []
-        self.datapipe = datapipe if unbatch_level == 0 else datapipe.unbatch(unbatch_level)
+        self.datapipe: Any = datapipe if unbatch_level == 0 else datapipe.unbatch(unbatch_level)
         self.buffer_size = buffer_size
         self._rng = random.Random()
 

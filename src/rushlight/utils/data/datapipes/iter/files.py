@@ -30,6 +30,13 @@ def _told(pipe: Any) -> int:
 class FileListerIterDataPipe(IterDataPipe[str]):
     """The names of the files in folders."""
 
+    abspath: bool
+    datapipe: IterableWrapperIterDataPipe | IterDataPipe[Any]
+    length: int
+    masks: str | list[str]
+    non_deterministic: bool
+    recursive: bool
+
     def __init__(
         self,
         root: str | Sequence[str] | IterDataPipe[Any] = ".",
@@ -59,6 +66,10 @@ class FileListerIterDataPipe(IterDataPipe[str]):
 class FileOpenerIterDataPipe(IterDataPipe[Any]):
     """Names of files, each with the file, open."""
 
+    datapipe: Source
+    encoding: str | None
+    length: int
+
     def __init__(
         self, datapipe: Source, mode: str = "r", encoding: str | None = None, length: int = -1
     ) -> None:
@@ -77,6 +88,9 @@ class FileOpenerIterDataPipe(IterDataPipe[Any]):
 @functional_datapipe("read_from_stream")
 class StreamReaderIterDataPipe(IterDataPipe[Any]):
     """Names, each with what its stream has: all of it, or pieces of a size."""
+
+    chunk: int | None
+    datapipe: Source
 
     def __init__(self, datapipe: Source, chunk: int | None = None) -> None:
         self.datapipe, self.chunk = datapipe, chunk
@@ -102,7 +116,7 @@ class RoutedDecoderIterDataPipe(IterDataPipe[Any]):
         key_fn: Callable[[str], str] = extension_extract_fn,
     ) -> None:
         self.datapipe = datapipe
-        self.decoder = Decoder(*(handlers or (basichandlers,)), key_fn=key_fn)
+        self.decoder: Decoder = Decoder(*(handlers or (basichandlers,)), key_fn=key_fn)
 
     def add_handler(self, *handler: Callable[..., object]) -> None:
         """Add handlers, to be asked before all others."""

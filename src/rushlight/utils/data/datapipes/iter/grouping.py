@@ -17,6 +17,10 @@ __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"
 class BatcherIterDataPipe(IterDataPipe[Any]):
     """Batches of a number of samples."""
 
+    batch_size: int
+    datapipe: Source
+    drop_last: bool
+
     def __init__(
         self,
         datapipe: Source,
@@ -48,6 +52,9 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
 class UnBatcherIterDataPipe(IterDataPipe[Any]):
     """The samples in batches, through some levels of batches; -1: through all."""
 
+    datapipe: Source
+    unbatch_level: int
+
     def __init__(self, datapipe: Source, unbatch_level: int = 1) -> None:
         self.datapipe, self.unbatch_level = datapipe, unbatch_level
 
@@ -72,6 +79,12 @@ class UnBatcherIterDataPipe(IterDataPipe[Any]):
 @functional_datapipe("groupby")
 class GrouperIterDataPipe(IterDataPipe[Any]):
     """Lists of samples for which a function gives the same key."""
+
+    datapipe: Source
+    group_key_fn: Callable[..., Any]
+    group_size: int | None
+    keep_key: bool
+    max_buffer_size: int
 
     def __init__(
         self,

@@ -18,6 +18,10 @@ __all__ = ["FilterIterDataPipe"]
 class FilterIterDataPipe(IterDataPipe[Any]):
     """The samples for which a function gives True."""
 
+    datapipe: Source
+    filter_fn: Callable[..., Any]
+    input_col: Any
+
     def __init__(
         self, datapipe: Source, filter_fn: Callable[..., Any], input_col: Any = None
     ) -> None:

@@ -31,6 +31,11 @@ class _ShardingIterDataPipe(IterDataPipe[Any]):
 class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
     """Every n-th sample in each of n workers; all of them elsewhere."""
 
+    instance_id: int
+    num_of_instances: int
+    sharding_group_filter: Any
+    source_datapipe: Source
+
     def __init__(self, source_datapipe: Source, sharding_group_filter: Any = None) -> None:
         self.source_datapipe, self.sharding_group_filter = source_datapipe, sharding_group_filter
         self.groups: dict[int, tuple[int, int]] = {}

@@ -15,6 +15,9 @@ __all__ = ["IterableWrapperIterDataPipe"]
 class IterableWrapperIterDataPipe(IterDataPipe[Any]):
     """The items of something that can be walked; of a copy of it, if not told otherwise."""
 
+    deepcopy: bool
+    iterable: Iterable[Any]
+
     def __init__(self, iterable: Iterable[Any], deepcopy: bool = True) -> None:
         self.iterable, self.deepcopy = iterable, deepcopy
 

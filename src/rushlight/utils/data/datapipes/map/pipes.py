@@ -23,6 +23,9 @@ def default_fn(data: object) -> Any:
 class MapperMapDataPipe(MapDataPipe[Any]):
     """fn of each sample."""
 
+    datapipe: Any
+    fn: Callable[..., Any]
+
     def __init__(self, datapipe: Any, fn: Callable[[Any], Any] = default_fn) -> None:
         _check_unpickable_fn(fn)
         self.datapipe, self.fn = datapipe, fn
@@ -39,7 +42,9 @@ class ShufflerIterDataPipe(Shuffled):
 
     def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
         self.datapipe = datapipe
-        self.indices = list(range(len(datapipe))) if indices is None else indices
+        self.indices: list[int] | list[Any] = (
+            list(range(len(datapipe))) if indices is None else indices
+        )
         self._rng = random.Random()
         self._shuffled_indices: list[Any] = self.indices
 
@@ -122,6 +127,10 @@ class ZipperMapDataPipe(MapDataPipe[Any]):
 class BatcherMapDataPipe(MapDataPipe[Any]):
     """Batches of a number of samples."""
 
+    batch_size: int
+    datapipe: Any
+    drop_last: bool
+
     def __init__(
         self,
         datapipe: Any,
@@ -150,7 +159,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
     """The items of a sequence or mapping; of a copy of it, if not told otherwise."""
 
     def __init__(self, sequence: Any, deepcopy: bool = True) -> None:
-        self.sequence = sequence
+        self.sequence: Any = sequence
         if deepcopy:
             try:
                 self.sequence = copy.deepcopy(sequence)

@@ -119,6 +119,9 @@ def validate_pathname_binary_tuple(data: object) -> None:
 class StreamWrapper:
     """A stream that is closed when nothing refers to it any more."""
 
+    file_obj: Any
+    name: str | None
+
     def __init__(
         self, file_obj: Any, parent_stream: object = None, name: str | None = None
     ) -> None:

@@ -54,6 +54,8 @@ def extension_extract_fn(pathname: str) -> str:
 class Decoder:
     """Gives the bytes of a file to the first handler that knows the name's ending."""
 
+    key_fn: Callable[..., str]
+
     def __init__(self, *handler: Any, key_fn: Callable[[str], str] = extension_extract_fn) -> None:
         self.handlers, self.key_fn = list(handler), key_fn
 
