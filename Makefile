@@ -89,12 +89,16 @@ lint: $(VENV)/ready $(VENV)/dev
 install: $(VENV)/installed
 torch: $(VENV)/torch
 
+# On Linux auditwheel names the oldest systems on which the wheel runs, by what the core asks of theirs.
 wheel: dist/.made
-dist/.made: $(VENV)/ready $(SOURCES)
-	rm -rf dist && mkdir -p dist
+dist/.made: $(VENV)/ready $(VENV)/wheel $(SOURCES)
+	rm -rf dist build/wheel && mkdir -p dist build/wheel
 	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(BIN)/python tools/building.py \
-	  $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w dist .
-	@ls dist/*.whl
+	  $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w build/wheel .
+	@if [ "$$(uname)" = Linux ]; then \
+	  PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel -q repair -w dist build/wheel/*.whl; \
+	else mv build/wheel/*.whl dist; fi
+	@echo "the wheel: $$(ls dist/*.whl)"
 	@touch $@
 
 # Files in the environment stand for what has been put into it, so that removing it forgets them too.
@@ -109,7 +113,7 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	  $(PIP) --no-build-isolation --no-deps .
 	@touch $@
 
-$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs $(VENV)/watch $(VENV)/cuda-check: $(VENV)/%: $(VENV)/ready
+$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs $(VENV)/watch $(VENV)/wheel $(VENV)/cuda-check: $(VENV)/%: $(VENV)/ready
 	$(call EXTRA,$(VENV),$*)
 	@touch $@
 

@@ -25,7 +25,7 @@ def test_trees_and_pictures_without_unicode():
         env=os.environ | {"PYTHONIOENCODING": "ascii"},
     )
     assert done.returncode == 0, done.stderr
-    assert b"`- " in done.stdout and b"&#178;" in done.stdout and b"\n</svg>" in done.stdout
+    assert b"`- " in done.stdout and b"&#215;" in done.stdout and b"\n</svg>" in done.stdout
 
 
 def test_dir_has_the_public_names():
