@@ -96,7 +96,7 @@ dist/.made: $(VENV)/ready $(VENV)/wheel $(SOURCES)
 	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(BIN)/python tools/building.py \
 	  $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w build/wheel .
 	@if [ "$$(uname)" = Linux ]; then \
-	  PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel -q repair -w dist build/wheel/*.whl; \
+	  PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair -w dist build/wheel/*.whl; \
 	else mv build/wheel/*.whl dist; fi
 	@echo "the wheel: $$(ls dist/*.whl)"
 	@touch $@
