@@ -32,6 +32,8 @@ def main() -> int:
         except subprocess.TimeoutExpired:
             done, all_of_them = compiled(begin)
             files = f"{done} of {all_of_them} files compiled, " if all_of_them else ""
+            if 0 < done == all_of_them:
+                files = "linking, "
             print(f"{before}  {files}{time.time() - begin:.0f} s", end=after, flush=True)
         else:
             print(end="\n" if shown else "")
