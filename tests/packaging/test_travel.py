@@ -127,7 +127,7 @@ def test_a_program_frozen_by_pyinstaller(tmp_path):
     run(command, tmp_path / "made", PYTHONPATH=str(package.parent))
     made = tmp_path / "made" / "dist" / "program"
     said = run([str(made / "program")], tmp_path / "run")
-    assert said == str(made / "_internal" / "rushlight" / "__init__.pyc")
+    assert Path(said).parent == made / "_internal" / "rushlight"
 
 
 def test_pyinstaller_is_told_where_the_hook_is():
