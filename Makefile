@@ -169,7 +169,7 @@ $(VENV)-sanitize/test: $(VENV)-sanitize/ready
 
 $(VENV)-sanitize/installed: $(VENV)-sanitize/ready $(SOURCES)
 	@echo "building rushlight with sanitizers"
-	CMAKE_ARGS="$$(cat $(VENV)-sanitize/cmake-args) $$CMAKE_ARGS" \
+	CMAKE_ARGS="$$(cat $(VENV)-sanitize/cmake-args) $$CMAKE_ARGS" $(VENV)-sanitize/bin/python tools/building.py \
 	$(VENV)-sanitize/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
 	  -C build-dir=build/sanitize/{wheel_tag} -C cmake.build-type=RelWithDebInfo \
 	  -C cmake.define.RUSHLIGHT_SANITIZE=ON -C install.strip=false .
