@@ -13,11 +13,14 @@
 #   make bench-around  benchmarks/around.py: what programs do around the ops, against PyTorch
 #   make cuda-check every kernel text of accelerators, compiled as CUDA C; no GPU is needed
 #   make docs       the documentation site, in build/site: open build/site/index.html
+#   make wheel      a wheel in dist/; on Linux a manylinux one
+#   make aarch64    the core for aarch64 by a cross compiler, and its tests under emulation
+#   make syntax     every native file read by a compiler for Windows and for macOS
 #   make lint       ruff, mypy and clang-format
 #   make clean      remove everything that these made
 #
 # Settings: PYTHON=python3.12   VENV=folder   PYTEST_ARGS='-k engine -x'   BENCH_ARGS='--quick'
-#           EXAMPLES_ARGS='vae burgers'
+#           EXAMPLES_ARGS='vae burgers'   AARCH64_ARGS=tests/kernels/matrix
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -25,6 +28,7 @@ PYTEST_ARGS ?= -n auto --dist worksteal
 SANITIZE_ARGS ?= -n auto --dist worksteal
 BENCH_ARGS ?=
 EXAMPLES_ARGS ?=
+AARCH64_ARGS ?=
 SECONDS ?= 60
 SEED ?= 1
 FUZZ_ARGS ?=
@@ -41,7 +45,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: cuda-check run examples test comparisons sanitize fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
+.PHONY: cuda-check aarch64 syntax run examples test comparisons sanitize fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -77,6 +81,12 @@ docs: $(VENV)/installed $(VENV)/docs $(VENV)/watch
 cuda-check: $(VENV)/installed $(VENV)/cuda-check
 	$(BIN)/python tools/cuda_check.py
 
+aarch64: $(VENV)/ready
+	$(BIN)/python tools/aarch64.py $(AARCH64_ARGS)
+
+syntax: $(VENV)/ready $(VENV)/syntax
+	$(BIN)/python tools/other_systems.py
+
 lint: $(VENV)/ready $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -89,12 +99,16 @@ lint: $(VENV)/ready $(VENV)/dev
 install: $(VENV)/installed
 torch: $(VENV)/torch
 
+# On Linux auditwheel names the oldest systems on which the wheel runs, by what the core asks of theirs.
 wheel: dist/.made
-dist/.made: $(VENV)/ready $(SOURCES)
-	rm -rf dist && mkdir -p dist
+dist/.made: $(VENV)/ready $(VENV)/wheel $(SOURCES)
+	rm -rf dist build/wheel && mkdir -p dist build/wheel
 	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(BIN)/python tools/building.py \
-	  $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w dist .
-	@ls dist/*.whl
+	  $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w build/wheel .
+	@if [ "$$(uname)" = Linux ]; then \
+	  PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair -w dist build/wheel/*.whl; \
+	else mv build/wheel/*.whl dist; fi
+	@echo "the wheel: $$(ls dist/*.whl)"
 	@touch $@
 
 # Files in the environment stand for what has been put into it, so that removing it forgets them too.
@@ -109,7 +123,8 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	  $(PIP) --no-build-isolation --no-deps .
 	@touch $@
 
-$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs $(VENV)/watch $(VENV)/cuda-check: $(VENV)/%: $(VENV)/ready
+$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs $(VENV)/watch $(VENV)/wheel $(VENV)/syntax $(VENV)/cuda-check: \
+  $(VENV)/%: $(VENV)/ready
 	$(call EXTRA,$(VENV),$*)
 	@touch $@
 
@@ -154,7 +169,7 @@ $(VENV)-sanitize/test: $(VENV)-sanitize/ready
 
 $(VENV)-sanitize/installed: $(VENV)-sanitize/ready $(SOURCES)
 	@echo "building rushlight with sanitizers"
-	CMAKE_ARGS="$$(cat $(VENV)-sanitize/cmake-args) $$CMAKE_ARGS" \
+	CMAKE_ARGS="$$(cat $(VENV)-sanitize/cmake-args) $$CMAKE_ARGS" $(VENV)-sanitize/bin/python tools/building.py \
 	$(VENV)-sanitize/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
 	  -C build-dir=build/sanitize/{wheel_tag} -C cmake.build-type=RelWithDebInfo \
 	  -C cmake.define.RUSHLIGHT_SANITIZE=ON -C install.strip=false .

@@ -98,7 +98,7 @@ ORDER = [
     *("_torch._jit_types", "_torch._higher_order_ops", "_torch._classes", "_torch._rare"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_torch._C", "_alias", ""),
-    *("_alias.child", "_cli", "__main__"),
+    *("_alias.child", "_cli", "__main__", "_frozen"),
     "distributed._rank",  # a program of its own, that starts the command in a process of a job
 ]
 # Modules whose texts name other modules in ways that no reader of files can follow, with reasons.

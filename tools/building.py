@@ -1,4 +1,5 @@
-"""Runs the command given, and says each half minute how far the compilation is.
+"""Runs the command given, and says how far the compilation is: in a terminal each second on one
+line, elsewhere a line each half minute.
 
 `python tools/building.py pip install .`: pip shows nothing of what CMake and Ninja do.
 """
@@ -9,12 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-EVERY = 30  # seconds
-
 
 def compiled(since: float) -> tuple[int, int]:
     """How many files were compiled since then, and how many there are, in the newest folder."""
-    plans = sorted(Path("build").glob("*/build.ninja"), key=lambda p: p.stat().st_mtime)
+    plans = sorted(Path("build").glob("**/build.ninja"), key=lambda p: p.stat().st_mtime)
     if not plans:
         return 0, 0
     objects = re.findall(r"^build (\S+\.o):", plans[-1].read_text(encoding="utf-8"), re.M)
@@ -25,13 +24,20 @@ def compiled(since: float) -> tuple[int, int]:
 def main() -> int:
     begin = time.time()
     running = subprocess.Popen(sys.argv[1:])
+    shown = sys.stdout.isatty()
+    before, after = ("\r", "  ") if shown else ("", "\n")
     while True:
         try:
-            return running.wait(EVERY)
+            code = running.wait(1 if shown else 30)
         except subprocess.TimeoutExpired:
             done, all_of_them = compiled(begin)
             files = f"{done} of {all_of_them} files compiled, " if all_of_them else ""
-            print(f"  {files}{time.time() - begin:.0f} s", flush=True)
+            if 0 < done == all_of_them:
+                files = "linking, "
+            print(f"{before}  {files}{time.time() - begin:.0f} s", end=after, flush=True)
+        else:
+            print(end="\n" if shown else "")
+            return code
 
 
 if __name__ == "__main__":

@@ -78,7 +78,8 @@ def main() -> int:
             if said:
                 wrong += 1
                 print(f"{name}, {architecture}:\n{said}", file=sys.stderr)
-        print(f"{count} texts so far, the last for {architecture}", flush=True)
+            if count % 20 == 0:
+                print(f"{count} texts so far, the last for {architecture}", flush=True)
     print(f"{count} texts, {wrong} do not compile")
     return 1 if wrong else 0
 

@@ -1,7 +1,8 @@
 #include "devices/opencl.h"
 
-#include <dlfcn.h>
+#ifndef _WIN32
 #include <pthread.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +11,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+
+#include "kernels/library.h"
 
 namespace rushlight::opencl {
 
@@ -118,7 +121,7 @@ Functions functions_of(void* library, Handle platform) {
   Functions found;
   void* const* table = *static_cast<void* const* const*>(platform);
 #define X(place, name, result, ...)                                       \
-  if (void* exported = dlsym(library, "cl" #name)) {                      \
+  if (void* exported = symbol_of(library, "cl" #name)) {                  \
     found.name = reinterpret_cast<result (*)(__VA_ARGS__)>(exported);     \
   } else {                                                                \
     found.name = reinterpret_cast<result (*)(__VA_ARGS__)>(table[place]); \
@@ -143,10 +146,10 @@ std::string text_fact(const Functions& call, Handle device, uint32_t which) {
 
 std::vector<Handle> platforms_of(void* library) {
   using List = Code (*)(uint32_t, Handle*, uint32_t*);
-  List list = reinterpret_cast<List>(dlsym(library, "clGetPlatformIDs"));
+  List list = reinterpret_cast<List>(symbol_of(library, "clGetPlatformIDs"));
   if (!list) {
     using Find = void* (*)(const char*);
-    const Find find = reinterpret_cast<Find>(dlsym(library, "clGetExtensionFunctionAddress"));
+    const Find find = reinterpret_cast<Find>(symbol_of(library, "clGetExtensionFunctionAddress"));
     if (find) list = reinterpret_cast<List>(find("clIcdGetPlatformIDsKHR"));
   }
   uint32_t n = 0;
@@ -215,8 +218,8 @@ void open(const std::string& path) {
   State& s = state();
   const std::lock_guard<std::mutex> guard(s.lock);
   if (s.library) return;
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw Failure(dlerror());
+  void* library = open_library(path.c_str());
+  if (!library) throw Failure(not_opened());
   std::vector<std::unique_ptr<Device>> devices;
   for (Handle platform : platforms_of(library)) add_devices(library, platform, &devices);
   std::stable_sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) { return a->facts.is_cpu < b->facts.is_cpu; });
@@ -224,7 +227,9 @@ void open(const std::string& path) {
   for (const auto& device : devices) s.facts.push_back(device->facts);
   s.devices = std::move(devices);
   s.library = library;
+#ifndef _WIN32
   pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+#endif
 }
 
 bool shown_as_cuda() { return as_cuda.load(std::memory_order_relaxed); }

@@ -5,11 +5,7 @@
 #include <cstring>
 #include <mutex>
 
-#ifdef _WIN32
-#include <windows.h>
-#else
-#include <dlfcn.h>
-#endif
+#include "kernels/library.h"
 
 namespace rushlight {
 namespace {
@@ -24,22 +20,6 @@ std::atomic<bool> g_tried{false};
 Sgemm g_sgemm = nullptr;
 Dgemm g_dgemm = nullptr;
 void* g_library = nullptr;
-
-void* open_library(const char* path) {
-#ifdef _WIN32
-  return reinterpret_cast<void*>(LoadLibraryA(path));
-#else
-  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-#endif
-}
-
-void* find(void* library, const char* name) {
-#ifdef _WIN32
-  return reinterpret_cast<void*>(GetProcAddress(reinterpret_cast<HMODULE>(library), name));
-#else
-  return dlsym(library, name);
-#endif
-}
 
 }  // namespace
 
@@ -56,9 +36,9 @@ bool blas_available() {
   if (g_tried.load(std::memory_order_acquire)) return g_sgemm != nullptr;
   if (!g_path.empty()) {
     if (void* library = open_library(g_path.c_str())) {
-      const auto threads = reinterpret_cast<void (*)(int)>(find(library, "scipy_openblas_set_num_threads"));
-      const auto sgemm = reinterpret_cast<Sgemm>(find(library, "scipy_cblas_sgemm"));
-      const auto dgemm = reinterpret_cast<Dgemm>(find(library, "scipy_cblas_dgemm"));
+      const auto threads = reinterpret_cast<void (*)(int)>(symbol_of(library, "scipy_openblas_set_num_threads"));
+      const auto sgemm = reinterpret_cast<Sgemm>(symbol_of(library, "scipy_cblas_sgemm"));
+      const auto dgemm = reinterpret_cast<Dgemm>(symbol_of(library, "scipy_cblas_dgemm"));
       if (threads && sgemm && dgemm) {
         threads(1);
         g_dgemm = dgemm;
@@ -71,7 +51,7 @@ bool blas_available() {
   return g_sgemm != nullptr;
 }
 
-void* blas_symbol(const char* name) { return find(g_library, name); }
+void* blas_symbol(const char* name) { return symbol_of(g_library, name); }
 
 namespace {
 

@@ -1,6 +1,7 @@
 """`rushlight as-torch on | off | status` in an environment of its own, with real processes."""
 
 import importlib.util
+import io
 import os
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 
 import rushlight
 from _alone import PATIENCE
+from rushlight import _cli
+from rushlight._alias import as_torch
 
 
 class Environment:
@@ -204,3 +207,11 @@ def test_refuses_where_a_torch_is_installed(environment):
 
 def test_usage(environment):
     assert environment.as_torch().returncode == environment.as_torch("maybe").returncode == 2
+
+
+def test_the_answer_names_a_path_that_the_terminal_cannot_show(monkeypatch):
+    monkeypatch.setattr(as_torch, "status", lambda: "off: torch is in /home/andré")
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, "ascii", line_buffering=True))
+    _cli.main(["as-torch", "status"])
+    assert shown.getvalue() == rb"off: torch is in /home/andr\xe9" + os.linesep.encode()

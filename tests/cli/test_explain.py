@@ -10,6 +10,7 @@ import textwrap
 import pytest
 
 from _alone import PATIENCE
+from rushlight import _cli
 
 TRAIN = """
     import sys
@@ -163,7 +164,7 @@ def test_code_modules_and_standard_input(explain):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "usage:"),
+        ((), "rushlight explain: the program is missing: SCRIPT, "),
         (("--step", "0", "train.py"), "--step takes the number of a backward"),
         (("--step", "x", "train.py"), "argument --step: invalid int value: 'x'"),
         (("--step",), "argument --step: expected one argument"),
@@ -182,3 +183,17 @@ def test_a_page_that_cannot_be_written_is_one_line(explain):
     assert done.returncode == 1
     (said,) = done.stderr.splitlines()
     assert said.startswith("rushlight explain: /proc/page.html cannot be written: ")
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_before_the_program_runs(
+    monkeypatch, tmp_path, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("open('ran', 'w')", encoding="utf-8")
+    monkeypatch.setattr(os, "access", lambda path, mode: path != ".")
+    with pytest.raises(SystemExit) as end:
+        _cli.main(["explain", "train.py"])
+    assert end.value.code == 1 and not (tmp_path / "ran").exists()
+    (said,) = capsys.readouterr().err.splitlines()
+    page = tmp_path / "train.html"
+    assert said == f"rushlight explain: {page} cannot be written. -o FILE says where to write."

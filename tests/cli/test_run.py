@@ -438,10 +438,11 @@ def test_usage_and_version(folder):
     ("given", "usage", "said"),
     [
         ("--help", "usage: rushlight COMMAND ...", "as-torch"),
+        ("--help", "usage: rushlight COMMAND ...", "exit codes:"),
         ("run --help", "usage: rushlight run [OPTIONS]", "--watch [FILE.png]"),
         ("run --trace --help", "usage: rushlight run [OPTIONS]", "--nproc N"),
         ("explain --help", "usage: rushlight explain [OPTIONS]", "--step N"),
-        ("torchrun --help", "usage: torchrun ", "--nproc-per-node"),
+        ("torchrun --help", "usage: rushlight torchrun ", "--nproc-per-node"),
         ("as-torch --help", "usage: rushlight as-torch ", "on|off|status"),
     ],
 )
@@ -456,12 +457,12 @@ def test_help(capsys, given, usage, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("", "a command is expected: run, torchrun, explain, as-torch"),
+        ("", "the command is missing: run, torchrun, explain, as-torch"),
         ("--vers", "unknown option --vers; did you mean --version?"),
-        ("runn s.py", "there is no runn; did you mean run?"),
-        ("walk", "there is no walk; there are run, torchrun, explain, as-torch"),
-        ("run", "a program is expected: SCRIPT, -m MODULE, -c CODE or -"),
-        ("run -m", "a program is expected: SCRIPT, -m MODULE, -c CODE or -"),
+        ("runn s.py", "there is no command runn; did you mean run?"),
+        ("walk", "there is no command walk; there are run, torchrun, explain, as-torch"),
+        ("run", "the program is missing: SCRIPT, -m MODULE, -c CODE or -"),
+        ("run -m", "the program is missing: SCRIPT, -m MODULE, -c CODE or -"),
         ("run -q s.py", "unknown option -q"),
         ("run --device_as-cuda s.py", "unknown option --device_as-cuda; did you mean"),
         ("run --trac s.py --lr 3", "unknown option --trac; did you mean --trace?"),
@@ -469,7 +470,10 @@ def test_help(capsys, given, usage, said):
         ("run --nproc", "argument --nproc: expected one argument"),
         ("explain --steps 3 s.py", "unknown option --steps; did you mean --step?"),
         ("torchrun --nprocs-per-node=2 s.py", "did you mean --nproc-per-node?"),
-        ("as-torch of", "there is no of; did you mean off?"),
+        ("explian s.py", "there is no command explian; did you mean explain?"),
+        ("torchrun", "training_script"),
+        ("as-torch", "the action is missing: on, off, status"),
+        ("as-torch of", "there is no action of; did you mean off?"),
     ],
 )
 def test_what_is_misspelt_is_said_with_the_nearest(capsys, given, said):
@@ -477,7 +481,9 @@ def test_what_is_misspelt_is_said_with_the_nearest(capsys, given, said):
         _cli.main(given.split())
     out, err = capsys.readouterr()
     assert end.value.code == 2 and not out
-    assert err.startswith("usage: ") and said in err
+    first, rest = err.split("\n", 1)
+    assert first.startswith("rushlight") and said in first
+    assert rest == first.split(":")[0] + " --help says more.\n"
 
 
 @pytest.mark.parametrize(

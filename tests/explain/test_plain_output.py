@@ -10,18 +10,22 @@ PROGRAM = """
 import rushlight as torch
 from rushlight import explain
 x = torch.ones(2, requires_grad=True)
+y = (x.sigmoid() * x).square().sum()
 print(explain.tree((x * x).sum()))
+for made in explain.dot(y), explain.svg(y):
+    print(made)
+    assert not made.isascii()  # as a file gets them
 """
 
 
-def test_a_tree_without_unicode():
+def test_trees_and_pictures_without_unicode():
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         capture_output=True,
         env=os.environ | {"PYTHONIOENCODING": "ascii"},
     )
     assert done.returncode == 0, done.stderr
-    assert b"`- " in done.stdout
+    assert b"`- " in done.stdout and b"&#215;" in done.stdout and b"\n</svg>" in done.stdout
 
 
 def test_dir_has_the_public_names():

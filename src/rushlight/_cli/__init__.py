@@ -15,8 +15,10 @@ import os
 import re
 import sys
 from argparse import REMAINDER, SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import NoReturn, TypeVar
 
 from rushlight._base.version import __version__
 
@@ -36,21 +38,30 @@ def main(arguments: list[str] | None = None) -> None:
         usage="%(prog)s COMMAND ...",
         description="Runs PyTorch programs with rushlight in torch's place.",
         epilog="commands, each with a --help of its own:\n"
-        + "\n".join(f"  {name:10} {what}" for name, (_, what) in commands.items()),
+        + "".join(f"  {name:10} {what}\n" for name, (_, what) in commands.items())
+        + _CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("-V", "--version", action="version", version=f"%(prog)s {__version__}")
-    parser.add_argument("command", nargs="?", type=_one_of(commands), help=SUPPRESS)
+    parser.add_argument("command", nargs="?", help=SUPPRESS)
     parser.add_argument("rest", nargs=REMAINDER, help=SUPPRESS)
     options = _parsed(parser, list(sys.argv[1:] if arguments is None else arguments))
-    if options.command is None:
-        parser.error(f"a command is expected: {', '.join(commands)}")
-    commands[options.command][0](options.rest)
+    _chosen(parser, "command", options.command, commands)[0](options.rest)
+
+
+_CODES = """
+exit codes:
+  0       it is done; of a program: the program ended well
+  1       the command could not do its work; an exception ended the program
+  2       the command's words are wrong, or there is no such script
+  others  the program's own; of several processes that of the first that failed
+"""
 
 
 def _parsed(parser: ArgumentParser, given: list[str]) -> Namespace:
     """The options that `given` has; SystemExit with code 2 where they are wrong."""
+    parser.error = partial(_wrong, parser.prog)  # type: ignore[method-assign]
     options, unknown = parser.parse_known_args(given)
     if unknown:
         known = re.findall(r"(?<!\w)--?\w[\w-]*", parser.format_help())
@@ -65,16 +76,24 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def _one_of(known: Iterable[str]) -> Callable[[str], str]:
-    """A check for argparse that a word is among others."""
+def _wrong(name: str, what: str) -> NoReturn:
+    """End a command whose words are wrong: what is wrong comes first, and no list before it."""
+    refuse(f"{name}: {what}\n{name} --help says more.\n")
 
-    def check(word: str) -> str:
-        if word not in known:
-            near = _nearest(word, known) or f"; there are {', '.join(known)}"
-            raise ArgumentTypeError(f"there is no {word}{near}")
-        return word
 
-    return check
+_Choice = TypeVar("_Choice")
+
+
+def _chosen(
+    parser: ArgumentParser, what: str, word: str | None, known: Mapping[str, _Choice]
+) -> _Choice:
+    """What a word stands for; the command ends where the word is missing, or not known."""
+    if word is None:
+        parser.error(f"the {what} is missing: {', '.join(known)}")
+    if word not in known:
+        near = _nearest(word, known) or f"; there are {', '.join(known)}"
+        parser.error(f"there is no {what} {word}{near}")
+    return known[word]
 
 
 # `--watch` takes a value after "=" alone: the next word is the program's. No argument has a NUL.
@@ -102,7 +121,7 @@ def _program(parser: ArgumentParser, options: Namespace) -> list[str]:
     named = ["-m", *options.m] if options.m else ["-c", *options.c] if options.c else []
     words = [_BARE if word == _MARKED else word for word in named + options.script]
     if not words:
-        parser.error("a program is expected: SCRIPT, -m MODULE, -c CODE or -")
+        parser.error("the program is missing: SCRIPT, -m MODULE, -c CODE or -")
     return words
 
 
@@ -214,10 +233,10 @@ def _explain(given: list[str]) -> None:
         "explain", "Runs a program up to a backward, and writes a page that shows its graph."
     )
     parser.add_argument(
-        "-o", "--output", default="", metavar="FILE", help="the page, for SCRIPT's name with .html"
+        "-o", "--output", metavar="FILE", help="the page (default: SCRIPT's name with .html, here)"
     )
     parser.add_argument(
-        "--step", type=int, default=1, metavar="N", help="draw the N-th backward, for the first"
+        "--step", type=int, default=1, metavar="N", help="draw the N-th backward (default: 1)"
     )
     parser.add_argument(
         "--continue", dest="goes_on", action="store_true", help="let the program go on after that"
@@ -225,13 +244,18 @@ def _explain(given: list[str]) -> None:
     options = _parsed(parser, given)
     if options.step < 1:
         parser.error(f"--step takes the number of a backward, 1 or more, got {options.step}")
-    if not os.path.isdir(os.path.dirname(options.output) or "."):
-        parser.error(f"-o {options.output}: there is no such folder")
     find, target, arguments = _found(_program(parser, options))
+    title, stem = _named(find, target)
+    file = options.output or f"{stem}.html"
+    folder = os.path.dirname(file) or "."
+    if not os.path.isdir(folder):
+        parser.error(f"-o {file}: there is no such folder")
+    if not os.access(file if os.path.exists(file) else folder, os.W_OK):
+        path = os.path.abspath(file)
+        refuse(f"{parser.prog}: {path} cannot be written. -o FILE says where to write.\n", 1)
     from rushlight.explain import _command  # here alone: not part of what every program imports
 
-    title, stem = _named(find, target)
-    page = _command.take(options.output or f"{stem}.html", options.step, options.goes_on, title)
+    page = _command.take(file, options.step, options.goes_on, title)
     run(find, target, arguments, page)
 
 
@@ -245,11 +269,14 @@ def _as_torch(given: list[str]) -> None:
         description="A small package torch in this environment that is rushlight.",
     )
     help = "write the package, remove it, or say which torch is there"
-    parser.add_argument("action", metavar="on|off|status", type=_one_of(actions), help=help)
+    parser.add_argument("action", metavar="on|off|status", nargs="?", help=help)
+    action = _chosen(parser, "action", _parsed(parser, given).action, actions)
     try:
-        print(actions[_parsed(parser, given).action]())
+        said = action()
     except (RuntimeError, OSError) as error:
         refuse(f"rushlight as-torch: {error}\n", code=1)
+    encoding = sys.stdout.encoding or "utf-8"
+    print(said.encode(encoding, "backslashreplace").decode(encoding))  # a path, in any terminal
 
 
 # --- in several processes
@@ -307,7 +334,9 @@ def _torchrun(given: list[str]) -> None:
     from rushlight.distributed import _process  # here alone
     from rushlight.distributed import run as torchrun
 
-    options = _parsed(torchrun.get_args_parser(), given)
+    parser = torchrun.get_args_parser()
+    parser.prog = "rushlight torchrun"
+    options = _parsed(parser, given)
     try:
         processes, nodes = torchrun.counts(options)
         here = torchrun.place(processes, nodes)

@@ -93,7 +93,7 @@ def from_file(script: str) -> Program:
             source = file.read()
     except OSError as error:
         reason = f"[Errno {error.errno}] {error.strerror}"
-        refuse(f"rushlight run: can't open file {path!r}: {reason}\n")
+        refuse(f"rushlight: can't open file {path!r}: {reason}\n")
     code = compile(source, path, "exec", dont_inherit=True)
     description = _main_description(path, loader=SourceFileLoader("__main__", path))
     return code, description, script, os.path.dirname(os.path.realpath(path))
@@ -102,7 +102,7 @@ def from_file(script: str) -> Program:
 def _from_container(script: str) -> Program:
     spec = PathFinder.find_spec("__main__", [script])
     if spec is None or spec.loader is None:
-        refuse(f"rushlight run: can't find '__main__' module in {script!r}\n")
+        refuse(f"rushlight: can't find '__main__' module in {script!r}\n")
     return _code_of(spec), _main_description(spec.origin, spec), script, script
 
 
@@ -121,7 +121,7 @@ def from_module(name: str) -> Program:
             raise
         spec = None
     if spec is None or spec.loader is None:
-        refuse(f"rushlight run: No module named {name}\n", code=1)
+        refuse(f"rushlight: No module named {name}\n", code=1)
     origin = spec.origin or name
     return _code_of(spec), _main_description(spec.origin, spec), origin, folder
 
@@ -129,7 +129,7 @@ def from_module(name: str) -> Program:
 def _code_of(spec: ModuleSpec) -> CodeType:
     code: CodeType | None = spec.loader.get_code(spec.name)  # type: ignore[union-attr]
     if code is None:
-        refuse(f"rushlight run: no code object available for {spec.name}\n", code=1)
+        refuse(f"rushlight: no code object available for {spec.name}\n", code=1)
     return code
 
 

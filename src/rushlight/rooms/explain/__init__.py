@@ -17,7 +17,7 @@ from ._graph import Constant, Edge, Graph, Node, Place, Saved
 from ._names import shown_name
 from ._saved import SavedRow, SavedTable, saved
 from ._scopes import Recording, graph_of, recording
-from ._text import Text, tree
+from ._text import Markup, Text, tree
 from ._watch import watch
 from ._why import Unused, UnusedRow, unused, why_no_grad
 
@@ -88,9 +88,10 @@ def svg(
     """
     from . import _drawing
 
-    return _drawing.svg(
+    picture = _drawing.svg(
         graph_of(y, names, recording), view, numbers=numbers, derivatives=derivatives, fold=fold
     )
+    return Markup(picture)
 
 
 def dot(
@@ -111,9 +112,10 @@ def dot(
     """
     from . import _drawing
 
-    return _drawing.dot(
+    picture = _drawing.dot(
         graph_of(y, names, recording), view, numbers=numbers, derivatives=derivatives, fold=fold
     )
+    return Markup(picture)
 
 
 def page(

@@ -38,9 +38,13 @@ _ASCII = str.maketrans(
 )
 
 
+def _encoding() -> str:
+    return getattr(sys.stdout, "encoding", None) or "utf-8"
+
+
 def printable(text: str) -> str:
     """The text as what stdout can encode: lines are drawn in ASCII where it lacks them."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    encoding = _encoding()
     plain = str.__str__(text)
     try:
         plain.encode(encoding)
@@ -62,6 +66,16 @@ class Text(str):
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self)}</pre>"
+
+
+class Markup(str):
+    """A picture as SVG or Graphviz text: what stdout cannot encode is printed as references."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        encoding = _encoding()
+        return str.__str__(self).encode(encoding, "xmlcharrefreplace").decode(encoding)
 
 
 # ---- words
