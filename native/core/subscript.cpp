@@ -534,8 +534,12 @@ PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
+// False with an exception where the file that has the ops of subscripts cannot be read: the first subscript reads it.
+bool read_ops() { return ops.select || callbacks.getitem.get(); }
+
 PyObject* get_subscript(PyObject* self, PyObject* key) {
   Tensor* t = as_tensor(self);
+  if (!read_ops()) return nullptr;
   if (wrapped_bits(t) || !ops.select) return leave_to(callbacks.getitem, self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
@@ -567,6 +571,7 @@ PyObject* get_subscript(PyObject* self, PyObject* key) {
 
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   Tensor* t = as_tensor(self);
+  if (!read_ops()) return -1;
   bool number = PyFloat_Check(value) || PyLong_Check(value);
   if (number && PyLong_Check(value)) {
     int overflow;

@@ -106,6 +106,7 @@ def test_mypy(place):
     pytest.importorskip("mypy")
     scripts = sorted(programs())
     command = [sys.executable, "-m", "mypy", "--check-untyped-defs", "--ignore-missing-imports"]
+    command += ["--allow-redefinition"]  # a page has several programs
     command += [
         "--follow-imports=silent",
         "--scripts-are-modules",

@@ -143,7 +143,7 @@ class WeightedRandomSampler(Sampler[int]):
 
     def __init__(
         self,
-        weights: Sequence[float],
+        weights: Sequence[float] | Tensor,
         num_samples: int,
         replacement: bool = True,
         generator: Generator | None = None,
