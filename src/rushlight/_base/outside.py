@@ -9,6 +9,7 @@ while NumPy is not imported.
 
 from __future__ import annotations
 
+from importlib import import_module
 from operator import attrgetter
 from sys import modules
 from types import ModuleType
@@ -16,18 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = ["ml_dtypes", "np", "np_types", "ufuncs"]
 
+_MISSING = (
+    "No module named '{0}'. An array of a tensor was asked for here, or an op that only NumPy "
+    "computes. Install it: pip install {0}"
+)
+
 
 class _Outside(ModuleType):
     def __getattr__(self, name: str) -> Any:
-        module: Any
-        if self.__name__ == "numpy":
-            import numpy
-
-            module = numpy
-        else:
-            import ml_dtypes
-
-            module = ml_dtypes
+        try:
+            module = import_module(self.__name__)
+        except ModuleNotFoundError as error:
+            if error.name not in (None, self.__name__):  # it is there, and lacks something itself
+                raise
+            raise ModuleNotFoundError(_MISSING.format(self.__name__), name=self.__name__) from None
         vars(self).update(vars(module))  # from here on a name is found without this call
         return getattr(module, name)
 
