@@ -22,6 +22,8 @@ Ref transpose(const TensorInfo& a, Dim d0, Dim d1) {
   return make_view(a, l);
 }
 
+Ref alias(const TensorInfo& a) { return make_view(a, Layout(a.tensor)); }
+
 Ref t(const TensorInfo& a) {
   if (a.ndim > 2) return fail(PyExc_RuntimeError, "t() expects a tensor with <= 2 dimensions, but self is %dD", a.ndim);
   Layout l(a.tensor);
@@ -417,6 +419,7 @@ Ref mean_backward(const TensorInfo& g, const Sizes& shape, SomeDims dim, bool ke
 
 const KernelRows rows{
     layout_kernel<transpose, "transpose(a, dim0, dim1)">(),
+    layout_kernel<alias, "alias(a)">(),
     layout_kernel<t, "t(a)">(),
     layout_kernel<permute<false>, "permute(a, dims)">(),
     layout_kernel<permute<true>, "permute_back(g, dims): undoes permute">(),

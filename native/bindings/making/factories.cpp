@@ -433,6 +433,23 @@ Ref zeroed(const TensorInfo& a) {
   return made;
 }
 
+// What copy_ puts into a: the values of another tensor, in a's shape and type.
+Ref fitted(const TensorInfo& a, Any src, Any) {
+  TensorInfo from;
+  if (is_accelerated(a) || is_meta(a) || !read_tensor(src, from) || device_of(from) != DeviceType::Cpu) return {};
+  if (is_complex(from.dtype) && !is_complex(a.dtype)) return {};
+  Ref values = from.dtype == a.dtype ? owned(new_alias(from.tensor)) : owned(cast(from.tensor, a.dtype));
+  if (!values || same_shape(a.tensor, from.tensor)) return values;
+  const int shift = a.ndim - from.ndim;
+  Layout l;
+  for (int i = 0; i < a.ndim; ++i) {
+    const Py_ssize_t size = i < shift ? 1 : from.shape[i - shift];
+    if (size != 1 && size != a.shape[i]) return {};
+    l.add(a.shape[i], size == 1 ? 0 : as_tensor(values)->stride(i - shift));
+  }
+  return shift < 0 ? Ref() : owned(new_view(as_tensor(values), l));
+}
+
 // Real numbers; the op is defined for complex ones.
 Ref isreal(const TensorInfo& a) {
   const uint8_t truth = 1;
@@ -473,6 +490,7 @@ const KernelRows rows{
     factory<constant<0>>("zeros(*args: Any, **how: Any) -> Tensor"),
     factory<constant<1>>("ones(*args: Any, **how: Any) -> Tensor"),
     factory<tensor>("tensor(*args: Any, **how: Any) -> Tensor"),
+    factory<tensor, false, true>("numbers(*args: Any, **how: Any) -> Tensor"),
     factory<full>("full(*args: Any, **how: Any) -> Tensor"),
     factory<scalar_tensor>("scalar_tensor(*args: Any, **how: Any) -> Tensor"),
     factory<empty>("empty(*args: Any, **how: Any) -> Tensor"),
@@ -495,6 +513,7 @@ const KernelRows rows{
     layout_kernel<filled_like, "filled_like(a, value)">(),
     layout_kernel<zero, "zero(a): writes a">(),
     layout_kernel<zeroed, "zeroed(a)">(),
+    layout_kernel<fitted, "fitted(a, src, non_blocking)">(),
     layout_kernel<isreal, "isreal(a)">(),
     layout_kernel<default_is_cpu, "default_is_cpu(truth): whether this thread makes tensors on the CPU">(),
 };

@@ -27,7 +27,6 @@ struct Making {
 
   // False where a keyword says more than the element type, the CPU and a generator.
   bool read(PyObject* kwnames) {
-    if (observed()) return false;
     bool here = on_cpu;
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
       PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n + k];
@@ -110,11 +109,12 @@ struct Making {
   }
 };
 
-template <Ref (*make)(Making&), bool draws>
+// A call of a program's that is observed is left to Python, too; a call of the library's is not (`inside`).
+template <Ref (*make)(Making&), bool draws, bool inside>
 PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   try {
     Making call{args, n, draws};
-    Ref made = call.read(kwnames) ? make(call) : Ref();
+    Ref made = (inside || !observed()) && call.read(kwnames) ? make(call) : Ref();
     if (!made || (call.wants_grad && !(is_floating(as_tensor(made)->dtype) || is_complex(as_tensor(made)->dtype))))
       return no_kernel();
     if (call.wants_grad && set_requires_grad(made.get(), Py_True, nullptr) < 0) return nullptr;
@@ -124,10 +124,10 @@ PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
   }
 }
 
-template <Ref (*make)(Making&), bool draws = false>
+template <Ref (*make)(Making&), bool draws = false, bool inside = false>
 PyMethodDef factory(const char* row) {  // "name(*args: Any, **how: Any) -> Tensor"
   static const std::string name(row, std::strchr(row, '('));
-  return {name.c_str(), method_of<made_by<make, draws>>(), METH_FASTCALL | METH_KEYWORDS, row};
+  return {name.c_str(), method_of<made_by<make, draws, inside>>(), METH_FASTCALL | METH_KEYWORDS, row};
 }
 
 }  // namespace rushlight

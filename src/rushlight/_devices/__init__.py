@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from .._base import device as _device
 from .._core import Tensor
-from .cpu import Cpu
+from .cpu import Cpu, over
 from .meta import Meta
 
-__all__ = ["Device", "accelerator", "cpu", "meta", "of", "on", "open_accelerator"]
+__all__ = ["Device", "accelerator", "cpu", "meta", "of", "on", "open_accelerator", "over"]
 
 
 class Device(Protocol):
@@ -25,18 +25,13 @@ class Device(Protocol):
     has_memory: bool
     """Whether elements can be written and read."""
     makes: bool
-    """Whether tensors are made and filled there, by `made`, and not from an ndarray."""
+    """Whether tensors are filled there, by `draw` and `fill_steps`, and not by the host."""
 
-    def made(
-        self, shape: tuple[int, ...], dtype: Any, fill: Any = None, strides: Any = None
-    ) -> Any:
-        """A tensor of a NumPy dtype, filled where asked; strides in elements."""
+    def made(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Any:
+        """A tensor of a dtype, filled where asked with a number that the dtype holds."""
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
-        """An ndarray for values of a tensor to be made, of a NumPy dtype; filled where asked."""
-
-    def tensor(self, array: Any, requires_grad: bool = False) -> Any:
-        """The tensor of such an ndarray."""
+    def tensor(self, array: Any) -> Any:
+        """The tensor of an ndarray's values."""
 
     def from_host(self, tensor: Any) -> Any:
         """A CPU tensor's copy here, without history."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from struct import pack
 from typing import Any
 
 from .. import _core
 from .._base.device import cpu
-from .._base.outside import np
+from .._base.dtypes import complex128, float64, int64, uint64
 from .._core import Tensor
 
-__all__ = ["Cpu", "beyond_memory"]
+__all__ = ["Cpu", "beyond_memory", "number", "over"]
 
 # How NumPy says that a size cannot be counted in 64 bits.
 _TOO_BIG = ("array is too big", "Maximum allowed")
@@ -21,29 +22,17 @@ class Cpu:
     has_memory = True
     makes = False
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
-        try:
-            if fill is None:
-                return np.empty(shape, dtype)
-            if fill == 0:
-                return np.zeros(shape, dtype)
-            if dtype.names:  # complex32, a pair
-                whole = complex(fill)
-                return np.full(shape, np.array((whole.real, whole.imag), dtype))
-            return np.full(shape, fill, dtype)
-        except (MemoryError, ValueError) as error:
-            said = beyond_memory(error, shape)
-            if said is None:
-                raise
-            raise said from None
+    def made(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Tensor:
+        nbytes = math.prod(shape) * dtype.itemsize
+        if nbytes >= 2**63:
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+        made = _core.place(_core.UntypedStorage(nbytes), dtype, shape, None, 0)
+        if fill is not None:
+            _core.copy_values(made, number(fill))
+        return made
 
-    def made(
-        self, shape: tuple[int, ...], dtype: Any, fill: Any = None, strides: Any = None
-    ) -> Any:
-        return self.tensor(self.allocate(shape, dtype, fill))
-
-    def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
-        return _core.wrap(array, True) if requires_grad else _core.wrap(array)
+    def tensor(self, array: Any) -> Tensor:
+        return _core.wrap(array)
 
     def from_host(self, tensor: Tensor) -> Tensor:
         return tensor.detach().clone()
@@ -63,22 +52,33 @@ class Cpu:
         raise NotImplementedError
 
 
-def beyond_memory(error: Any, shape: tuple[int, ...] | None = None) -> RuntimeError | None:
-    """torch's RuntimeError for what NumPy raises where memory does not suffice, else None; with the
-    shape that was asked for, where it is known."""
+def number(value: complex) -> Tensor:
+    """A Python number as a tensor without dimensions, of a type that holds the number."""
+    if isinstance(value, complex):
+        kind, packed = complex128, pack("2d", value.real, value.imag)
+    elif isinstance(value, float):
+        kind, packed = float64, pack("d", value)
+    else:
+        kind, packed = (int64, pack("q", value)) if value < 2**63 else (uint64, pack("Q", value))
+    return over(bytearray(packed), kind, ())
+
+
+def over(memory: Any, dtype: Any, shape: tuple[int, ...]) -> Tensor:
+    """A tensor of the memory of a writeable buffer."""
+    storage = _core.UntypedStorage(0)
+    storage._move(memory, math.prod(shape) * dtype.itemsize)
+    return _core.place(storage, dtype, shape, None, 0)
+
+
+def beyond_memory(error: Any) -> RuntimeError | None:
+    """torch's RuntimeError for what NumPy raises where memory does not suffice, else None."""
     if isinstance(error, ValueError):
-        if shape is not None and str(error).startswith("maximum supported dimension"):
-            return RuntimeError(f"a tensor has at most 64 dimensions, got {len(shape)}")
         if not str(error).startswith(_TOO_BIG):
             return None
-        if shape is None:
-            return RuntimeError(
-                "Storage size calculation overflowed. The result would have more bytes than 64 "
-                f"bits can count. {error}"
-            )
-        if 0 in shape:
-            return RuntimeError("Stride calculation overflowed")
-        return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+        return RuntimeError(
+            "Storage size calculation overflowed. The result would have more bytes than 64 "
+            f"bits can count. {error}"
+        )
     if not hasattr(error, "shape"):
         return RuntimeError(
             "std::bad_alloc. The results of this call are more than memory has room for."

@@ -4,6 +4,7 @@ accelerators, whose numbers are a function of a seed and of a place in its seque
 from __future__ import annotations
 
 import os
+from struct import pack, unpack
 from typing import Any, TypeAlias
 
 from .. import _core, _devices
@@ -16,7 +17,6 @@ from .._core import Tensor
 __all__ = [
     "Generator",
     "default_generator",
-    "draw",
     "fill",
     "for_host",
     "place_of",
@@ -27,7 +27,6 @@ __all__ = [
 ]
 
 _kernels = _core.kernels
-_wrap = _core.wrap
 
 
 class Place:
@@ -122,9 +121,10 @@ class Generator:
         """The state as a uint8 tensor on the CPU: of 5056 bytes, or of an accelerator's generator
         the seed and the offset, of eight each."""
         if isinstance(self._state, Place):
-            held = np.array([self._state.seed, self._state.offset], "<u8").view(np.uint8)
-            return _wrap(held)
-        return _wrap(np.frombuffer(_kernels.random_get_state(self._state), np.uint8).copy())
+            held = pack("<2Q", self._state.seed, self._state.offset)
+        else:
+            held = _kernels.random_get_state(self._state)
+        return _devices.over(bytearray(held), dtypes.uint8, (len(held),))
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state that `get_state` gave; returns the generator."""
@@ -132,14 +132,14 @@ class Generator:
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype is not dtypes.uint8:
             raise TypeError(f"RNG state must be a torch.ByteTensor, but got {new_state.dtype}")
-        held = new_state._array.tobytes()
         if isinstance(self._state, Place):
+            held = bytes(new_state.tolist())
             if len(held) != 16:
                 raise RuntimeError(f"RNG state is wrong size. It has {len(held)} bytes, not 16.")
-            seed, offset = np.frombuffer(held, "<u8").tolist()
+            seed, offset = unpack("<2Q", held)
             self.manual_seed(seed).set_offset(offset)
         else:
-            _kernels.random_set_state(self._state, held)
+            _kernels.random_set_state(self._state, new_state)
         return self
 
     def clone_state(self) -> Generator:
@@ -255,18 +255,19 @@ def state_of(generator: Generator | None) -> Any:
     return generator._state
 
 
-def draw(kernel: str, generator: Generator | None, array: Any, *args: Any) -> Any:
-    """Fill an array; element types without a sampler of their own draw as float32
+def _draw(kernel: str, generator: Generator | None, tensor: Tensor, *args: Any) -> None:
+    """Fill a tensor in main memory; element types without a sampler of their own draw as float32
     and are rounded."""
-    if array.dtype.kind == "c" or array.dtype.names:
-        return _draw_parts(kernel, generator, array, *args)
+    kind = tensor._form.dtype
+    if kind.is_complex:
+        _draw_parts(kernel, generator, tensor, *args)
+        return
     sampler = getattr(_kernels, kernel)
-    if sampler(state_of(generator), array, *args) is NotImplemented:
-        wide = np.empty(array.shape, np.float32)
+    if sampler(state_of(generator), tensor, *args) is NotImplemented:
+        wide = _core.cast(tensor, dtypes.float32.code)  # in the same order in memory
         if sampler(state_of(generator), wide, *args) is NotImplemented:
-            not_implemented_for(kernel, dtypes.from_numpy_dtype(array.dtype).scalar_name)
-        np.copyto(array, wide, casting="unsafe")
-    return array
+            not_implemented_for(kernel, kind.scalar_name)
+        _core.copy_values(tensor, wide)
 
 
 def fill(kernel: str, generator: Generator | None, tensor: Tensor, *args: Any) -> None:
@@ -276,22 +277,20 @@ def fill(kernel: str, generator: Generator | None, tensor: Tensor, *args: Any) -
         place = place_of(generator, number)
         _devices.accelerator(number).draw(kernel, place, tensor, *args)
         return
-    array = _core.to_write(tensor)
-    draw(kernel, generator, array, *args)
-    _core.write_values(tensor, array)
+    if tensor.is_conj() or tensor.is_neg():
+        values = _devices.cpu.made(tensor.shape, tensor.dtype)
+        _draw(kernel, generator, values, *args)
+        _core.write_values(tensor, values._array)
+    else:
+        _draw(kernel, generator, tensor, *args)
 
 
-def _draw_parts(kernel: str, generator: Any, array: Any, *args: float) -> Any:
-    """Fill a complex array: the real and the imaginary part of each element in turn."""
+def _draw_parts(kernel: str, generator: Any, tensor: Tensor, *args: float) -> None:
+    """Fill a complex tensor: the real and the imaginary part of each element in turn."""
     if kernel == "normal_":  # each part has half the variance, and the whole mean
         mean, std = args
         args = (mean, std / 2**0.5)
     elif kernel != "uniform_":
         names = {"bernoulli_": "bernoulli_scalar_cpu_", "random_": "random_kernel_cpu"}
-        not_implemented_for(
-            names.get(kernel, kernel), dtypes.from_numpy_dtype(array.dtype).scalar_name
-        )
-    real = array[array.dtype.names[0]] if array.dtype.names else array.real
-    shape, strides = (*array.shape, 2), (*array.strides, real.itemsize)
-    draw(kernel, generator, np.lib.stride_tricks.as_strided(real, shape, strides), *args)
-    return array
+        not_implemented_for(names.get(kernel, kernel), tensor._form.dtype.scalar_name)
+    _draw(kernel, generator, _kernels.view_as_real(tensor), *args)

@@ -39,17 +39,11 @@ class Meta:
     has_memory = False
     makes = False
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
-        return _core.empty_meta(tuple(shape), from_numpy_dtype(dtype).code)._array
+    def made(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Tensor:
+        return _core.empty_meta(tuple(shape), dtype.code)
 
-    def made(
-        self, shape: tuple[int, ...], dtype: Any, fill: Any = None, strides: Any = None
-    ) -> Any:
-        return self.tensor(self.allocate(shape, dtype, fill))
-
-    def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
-        code = from_numpy_dtype(array.dtype).code
-        return _core.empty_meta(array.shape, code, None, requires_grad)
+    def tensor(self, array: Any) -> Tensor:
+        return _core.empty_meta(array.shape, from_numpy_dtype(array.dtype).code)
 
     def from_host(self, tensor: Tensor) -> Tensor:
         return _core.empty_meta(tuple(tensor.shape), tensor.dtype.code, tensor.stride()).clone()

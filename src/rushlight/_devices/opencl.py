@@ -10,7 +10,6 @@ import contextlib
 import ctypes.util
 import hashlib
 import importlib.util
-import math
 import os
 from functools import cache
 from pathlib import Path
@@ -18,10 +17,9 @@ from typing import Any
 
 from .. import _core
 from .._base.device import accelerated, accelerators
-from .._base.dtypes import from_numpy_dtype, uint8
 from .._base.late import late
-from .._base.outside import np
 from .._core import Tensor
+from .cpu import number
 from .texts import text_of
 
 __all__ = ["Facts", "OpenCL", "build", "count", "kernel", "numbered"]
@@ -88,30 +86,15 @@ class OpenCL:
         self.number, self.facts = number, facts
         self.name = accelerated(number)
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
-        from . import cpu
-
-        kind = np.dtype(dtype)
-        nbytes = math.prod(shape) * kind.itemsize
-        if nbytes > self.facts.largest_block:  # says so, before memory is asked for on the host
-            _core.empty_accelerated(self.number, (nbytes,), uint8.code, None)
-        return cpu.allocate(shape, dtype, fill)
-
-    def made(
-        self, shape: tuple[int, ...], dtype: Any, fill: Any = None, strides: Any = None
-    ) -> Tensor:
-        found = from_numpy_dtype(np.dtype(dtype))
-        tensor = self.empty(shape, found.code, strides)
+    def made(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Tensor:
+        tensor = self.empty(shape, dtype.code)
         if fill is not None and tensor.numel():
-            element = self.from_host(_core.wrap(np.asarray(fill, dtype)))
-            _core.copy_values(tensor, element)
+            element = _core.cast(number(fill), dtype.code)
+            _core.copy_values(tensor, self.from_host(element))
         return tensor
 
-    def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
-        found = self.from_host(_core.wrap(array))
-        if requires_grad:
-            found.requires_grad = True  # transformed functions may not call requires_grad_()
-        return found
+    def tensor(self, array: Any) -> Tensor:
+        return self.from_host(_core.wrap(array))
 
     def empty(self, shape: tuple[int, ...], code: int, strides: Any = None) -> Tensor:
         """A tensor that nobody wrote; code: of the dtype; strides in elements."""

@@ -12,33 +12,16 @@ from typing import Any
 
 from ... import _core
 from ..._base.errors import warn
-from ..._base.outside import np
 from ..._devices import of
-from ..._devices.generator import default_generator, fill
+from ..._devices.generator import fill
 from ..._levels.running import draws
 from ..making.creation import empty_like
-from ..table.arrays import Array, refuse
+from ..table.arrays import refuse
 from ..table.kinds import composite
 from ..table.reference import alias
 from ..table.signature import Flag, Tensor, dtype
 
 _kernels = _core.kernels
-_wrap = _core.wrap
-_state = default_generator._state
-
-
-def _keep(mask: Array, p: float) -> Array:
-    """Fills an array: 1 with probability 1 - p, else 0."""
-    # Drawn in the order of memory, whatever the strides.
-    flat = mask if mask.flags.c_contiguous else mask.ravel(order="K")
-    if _kernels.bernoulli_(_state, flat, 1.0 - p) is NotImplemented:
-        wide = np.empty(flat.shape, np.float32)
-        _kernels.bernoulli_(_state, wide, 1.0 - p)
-        flat[...] = wide
-    if not mask.flags.c_contiguous and not np.shares_memory(flat, mask):
-        order = sorted(range(mask.ndim), key=lambda d: -abs(mask.strides[d]))
-        mask.transpose(order)[...] = flat.reshape([mask.shape[d] for d in order])
-    return mask
 
 
 def _check(p: float) -> None:
@@ -70,20 +53,18 @@ def drawn_mask(
     where = of(input)
     if not where.has_memory:
         return where.from_host(input) if shape is None else input.new_empty(shape)
-    if shape is not None and not where.makes:
-        return _wrap(_keep(np.empty(shape, input._seen.dtype), p))
-    mask = empty_like(input, dtype=kind) if shape is None else input.new_empty(shape)
-    if where.makes:
-        fill("bernoulli_", None, mask, 1.0 - p)
+    if shape is None:
+        mask = empty_like(input, dtype=kind)
     else:
-        _keep(mask._array, p)
+        mask = where.made(shape, input._form.dtype)
+    fill("bernoulli_", None, mask, 1.0 - p)
     return mask
 
 
 def dropped(input: Tensor, shape: tuple[int, ...] | None, p: float, inplace: bool) -> Tensor:
     """input times a mask of `shape` (None: its own) scaled to keep the mean."""
     if p == 1.0:
-        return _apply(input, of(input).made((), input.dtype.numpy, 0), inplace)
+        return _apply(input, of(input).made((), input._form.dtype, 0), inplace)
     check_float(input)
     mask = drawn_mask(input, shape, p).div_(1.0 - p)
     return _apply(input, mask, inplace)
@@ -170,7 +151,7 @@ def _alpha(
     if not training or p == 0.0 or not input.numel():
         return input
     if p == 1.0:
-        return _apply(input, of(input).made((), input.dtype.numpy, 0), inplace)
+        return _apply(input, of(input).made((), input._form.dtype, 0), inplace)
     check_float(input)
     return alpha_dropped(input, shape(input), p, inplace)
 

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _core
+from ..._base.dtypes import bool as bool_
+from ..._base.dtypes import int64
 from ..._base.outside import np
 from ..._core import Op, Tensor
 from ..._devices import of
 from ..._levels.running import answered
-from ..making.creation import zeros
+from ..making.creation import arange, zeros
 from ..making.factory import allocate
 from ..table.arrays import (
     Array,
@@ -226,7 +228,7 @@ def _repeated_index(repeats: Any, counts: Array, output_size: Any) -> Any:
         return where.tensor(_repeated_places(counts, output_size))
     if output_size is None:
         raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
-    return where.tensor(where.allocate((output_size,), np.int64))
+    return where.made((output_size,), int64)
 
 
 @composite(
@@ -435,7 +437,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return of(input).tensor(np.empty(0, input._form.dtype.numpy))
+        return of(input).made((0,), input._form.dtype)
     n = input.numel()
     if n < 2:  # one row at the most
         rows = input.narrow(0, 0, n if with_replacement or r == 1 else 0)
@@ -444,10 +446,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(
             f"numel: integer multiplication overflow. {n} elements to the power of {r}"
         )
-    chosen = allocate((n,) * r, np.dtype(bool), True)
-    for low, high in itertools.pairwise(np.ogrid[(slice(n),) * r]):
-        chosen &= low <= high if with_replacement else low < high
-    mask, grids = of(input).tensor(chosen), meshgrid(*[input] * r, indexing="ij")
+    mask = of(input).made((n,) * r, bool_, True)
+    places = [arange(n, device=input.device).view(-1, *[1] * (r - 1 - d)) for d in range(r)]
+    for low, high in itertools.pairwise(places):
+        mask &= low <= high if with_replacement else low < high
+    grids = meshgrid(*[input] * r, indexing="ij")
     return stack([grid.masked_select(mask) for grid in grids], 1)
 
 

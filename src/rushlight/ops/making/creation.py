@@ -14,20 +14,27 @@ from ..._base.outside import np, np_types
 from ..._core import Tensor
 from ..._devices import of
 from ..._levels.running import answered
-from ..table.arrays import Array, cell, check_room, check_tensor, fitted_number, is_stored
+from ..table.arrays import (
+    Array,
+    check_room,
+    check_tensor,
+    fitted_number,
+    held_number,
+    is_stored,
+)
 from ..table.kinds import composite
 from ..table.names import publish
 from ..table.signature import Ints, Keywords, Number, Sizes, device, dtype, memory_format
 from .copies import format_strides, lay_out, like_strides
 from .factory import (
+    allocate,
     check_keywords,
     destination,
     finished,
     leaf,
-    made_there,
-    numpy_of,
     shape_of,
     torch_dtype,
+    type_of,
 )
 from .from_data import placed, read, warn_of_copy
 
@@ -36,11 +43,8 @@ from .from_data import placed, read, warn_of_copy
 
 def _set_all(made: Any, value: Any) -> Any:
     """Sets all elements of a new tensor: no version, no graph."""
-    element = cell(value, made._form.dtype.numpy)
-    if made._accelerator is not None:
-        _core.copy_values(made, of(made).from_host(_core.wrap(np.asarray(element))))
-    elif of(made).has_memory:
-        made._seen[...] = element
+    kind = made._form.dtype
+    _core.copy_values(made, of(made).made((), kind, held_number(value, kind)))
     return made
 
 
@@ -75,11 +79,8 @@ def _filled(name: str, value: int, doc: str) -> Any:
         if "size" in how or not size:
             size = _named_size(name, size, how)
         where = destination(how, name, out)
-        if where.makes and out is None:
-            wanted = numpy_of(how.get("dtype"), name)
-            return made_there(where, shape_of(name, size), wanted, how, value)
-        array = where.allocate(shape_of(name, size), numpy_of(how.get("dtype"), name, out), value)
-        return finished(array, how, out, where, name)
+        made = where.made(shape_of(name, size), type_of(how.get("dtype"), name, out), value)
+        return finished(made, how, out, name)
 
     return create
 
@@ -109,10 +110,7 @@ def _filled_like(name: str, create: Any, value: int | None, doc: str) -> Any:
         if not where.has_memory:
             grad = how.get("requires_grad", False)
             return _core.empty_meta(tuple(shape), kind.code, strides, grad)
-        if where.makes:
-            made = made_there(where, tuple(shape), kind.numpy, how, value)
-        else:
-            made = finished(where.allocate(shape, kind.numpy, value), how, None, where, name)
+        made = leaf(where.made(tuple(shape), kind, value), how)
         if value is None:
             unset(made)
         return made if strides is None else lay_out(made, strides)
@@ -172,17 +170,14 @@ def empty(
         size = _named_size("empty", size, how)
     shape = shape_of("empty", size)
     where = destination(how, "empty", out)
-    if where.makes and out is None and memory_format is None:
-        return unset(made_there(where, shape, numpy_of(how.get("dtype"), "empty"), how))
-    array = where.allocate(shape, numpy_of(how.get("dtype"), "empty", out))
+    made = where.made(shape, type_of(how.get("dtype"), "empty", out))
     if memory_format is None:
-        return unset(finished(array, how, out, where, function="empty"))
+        return unset(finished(made, how, out, "empty"))
     if out is not None:
         raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
     if memory_format is preserve_format:
         raise RuntimeError("unsupported memory format Preserve")
-    made = unset(finished(array, how, out, where, function="empty"))
-    return lay_out(made, format_strides(shape, memory_format))
+    return lay_out(unset(leaf(made, how)), format_strides(shape, memory_format))
 
 
 zeros_like = _filled_like("zeros", zeros, 0, "filled with 0")
@@ -192,14 +187,14 @@ empty_like = _filled_like("empty", empty, None, "whose elements are not set")
 
 def _fill_dtype(value: complex, dtype: dtype | None, out: object) -> Any:
     if dtype is not None or out is not None:
-        return numpy_of(dtype, "full", out)
+        return type_of(dtype, "full", out)
     if isinstance(value, (bool, np_types.bool_)):
-        return np.dtype(np.bool_)
+        return dtypes.bool
     if isinstance(value, (int, np_types.integer)):
-        return np.dtype(np.int64)
+        return dtypes.int64
     if isinstance(value, complex):
-        return dtypes.get_default_dtype().to_complex().numpy
-    return dtypes.get_default_dtype().numpy
+        return dtypes.get_default_dtype().to_complex()
+    return dtypes.get_default_dtype()
 
 
 @composite(method=False, asks="modes", native=_core.kernels.full)
@@ -215,19 +210,8 @@ def full(
     shape = shape_of("full", (tuple(size),))
     wanted = _fill_dtype(fill_value, how.get("dtype"), out)
     where = destination(how, "full", out)
-    if where.makes and out is None:
-        element = (
-            cell(fill_value, wanted) if is_stored(wanted) else fitted_number(fill_value, wanted)
-        )
-        return made_there(where, shape, wanted, how, element)
-    if is_stored(wanted):
-        element = cell(fill_value, wanted)
-        array = where.allocate(shape, wanted)
-        if where.has_memory:
-            array[...] = element
-    else:
-        array = where.allocate(shape, wanted, fitted_number(fill_value, wanted))
-    return finished(array, how, out, where, function="full")
+    made = where.made(shape, wanted, held_number(fill_value, wanted))
+    return finished(made, how, out, "full")
 
 
 @composite(method=False, native=_core.kernels.full_like)
@@ -288,17 +272,11 @@ def empty_strided(
             f"Storage size calculation overflowed with sizes={list(shape)} and "
             f"strides={list(steps)}"
         )
-    numpy_dtype = numpy_of(how.get("dtype"))
+    kind = type_of(how.get("dtype"))
     if not where.has_memory:
-        code = dtypes.from_numpy_dtype(numpy_dtype).code
-        return _core.empty_meta(shape, code, steps, how.get("requires_grad", False))
+        return _core.empty_meta(shape, kind.code, steps, how.get("requires_grad", False))
     extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
-    if where.makes:
-        made = made_there(where, (extent,), numpy_dtype, {})
-        _core.take_place(made, _core.storage_of(made), shape, steps, 0)
-        return unset(leaf(made, how))
-    flat = where.allocate((extent,), numpy_dtype)
-    made = unset(finished(flat, how))
+    made = unset(leaf(where.made((extent,), kind), how))
     _core.take_place(made, _core.storage_of(made), shape, steps, 0)
     return made
 
@@ -341,9 +319,9 @@ def empty_permuted(size: Sizes, physical_layout: Sizes, **how: Keywords) -> Tens
 # ---- ranges
 
 
-def _as_held(values: tuple[Any, ...], numpy_dtype: Any) -> tuple[float, ...]:
+def _as_held(values: tuple[Any, ...], kind: dtypes.dtype) -> tuple[float, ...]:
     """The numbers of a range as torch holds them: integers as int64, others as float64."""
-    work = np.dtype(np.int64) if numpy_dtype.kind in "iu" else np.dtype(np.float64)
+    work = dtypes.int64 if kind.kind in "iu" else dtypes.float64
     for v in values:
         if isinstance(v, complex) and v.imag:
             raise RuntimeError(
@@ -366,29 +344,23 @@ def _check_range(start: float, end: float, step: float) -> None:
         )
 
 
-def _steps_there(
-    where: Any, numbers: tuple[Any, ...], count: int, numpy_dtype: Any, how: dict[str, Any]
-) -> Any:
-    """A tensor that a device makes of the first number and the step (a range), or of both ends and
-    the step between the numbers (even numbers)."""
-    made = made_there(where, (count,), numpy_dtype, {})
-    if count:
-        where.fill_steps(made, *numbers)
-    return leaf(made, how)
-
-
 def _count(count: float) -> int:
     if not count < 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     return max(0, int(count))
 
 
-def _in_steps(start: float, step: float, n: int, numpy_dtype: Any, where: Any) -> Array:
-    array = where.allocate((n,), numpy_dtype)
-    if not where.has_memory:
-        return array
-    array[...] = (start + np.arange(n) * step).astype(numpy_dtype, copy=False)
-    return array
+def _in_steps(start: float, step: float, n: int, kind: dtypes.dtype, where: Any) -> Any:
+    made = where.made((n,), kind)
+    if where.makes:
+        if n:
+            where.fill_steps(made, start, step)
+    elif where.has_memory:
+        places = _core.kernels.nonzero(where.made((n,), dtypes.bool, 1))
+        work = dtypes.int64 if kind.kind in "iu" else dtypes.float64
+        values = _core.cast(places, work.code) * step + start
+        _core.take_place(made, _core.storage_of(_core.cast(values, kind.code)), (n,), None, 0)
+    return made
 
 
 @composite(
@@ -418,11 +390,11 @@ def arange(
         start = 0
     dtype = how.get("dtype")
     whole = dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step))
-    numpy_dtype = np.dtype(np.int64) if whole else numpy_of(dtype, "arange", out)
-    if numpy_dtype.kind in "bc" or is_stored(numpy_dtype):
-        not_implemented_for("arange_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
-    first, last, by = _as_held((start, end, step), numpy_dtype)
-    if numpy_dtype == np.int64:
+    kind = dtypes.int64 if whole else type_of(dtype, "arange", out)
+    if kind.kind in "bc" or is_stored(kind):
+        not_implemented_for("arange_cpu", kind.scalar_name)
+    first, last, by = _as_held((start, end, step), kind)
+    if kind is dtypes.int64:
         if not by and step:
             raise ValueError(f"step must be nonzero. As an integer {step} is 0.")
         _check_range(first, last, by)
@@ -433,17 +405,15 @@ def arange(
         count = math.ceil(count) if math.isfinite(count) else count
     where = destination(how, "arange", out)
     count = _count(count)
-    if where.makes and out is None:
-        return _steps_there(where, (first, by), count, numpy_dtype, how)
-    array = _in_steps(first, by, count, numpy_dtype, where)
-    if out is not None and out.numel() not in (0, array.size):
+    made = _in_steps(first, by, count, kind, where)
+    if out is not None and out.numel() not in (0, count):
         warn(
             f"The number of elements in the out tensor of shape {list(out.shape)} is "
-            f"{out.numel()} which does not match the computed number of elements {array.size}. "
+            f"{out.numel()} which does not match the computed number of elements {count}. "
             "Note that this may occur as a result of rounding error. The out tensor will be "
-            f"resized to a tensor of shape ({array.size},).",
+            f"resized to a tensor of shape ({count},).",
         )
-    return finished(array, how, out, where, function="arange", keeps_size=True)
+    return finished(made, how, out, "arange", keeps_size=True)
 
 
 @composite(method=False, asks="modes", name="range")
@@ -461,19 +431,19 @@ def range_(
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
         "values in [start, end).",
     )
-    numpy_dtype = numpy_of(how.get("dtype"), "range", out)
-    if numpy_dtype.kind in "bc":
-        not_implemented_for("range_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
-    first, last, by = _as_held((start, end, step), numpy_dtype)
+    kind = type_of(how.get("dtype"), "range", out)
+    if kind.kind in "bc":
+        not_implemented_for("range_cpu", kind.scalar_name)
+    first, last, by = _as_held((start, end, step), kind)
     _check_range(first, last, by)
     where = destination(how, "range", out)
     count = _count(math.floor((last - first) / by) + 1)
-    array = _in_steps(first, by, count, numpy_dtype, where)
-    return finished(array, how, out, where, function="range", keeps_size=True)
+    made = _in_steps(first, by, count, kind, where)
+    return finished(made, how, out, "range", keeps_size=True)
 
 
 def _even_type(name: str, start: Any, end: Any, dtype: Any, out: Any) -> Any:
-    """The NumPy dtype of numbers between two ends, which may be complex."""
+    """The dtype of numbers between two ends, which may be complex."""
     for which, v in (("start", start), ("end", end)):
         if isinstance(v, Tensor):
             raise RuntimeError(
@@ -482,23 +452,23 @@ def _even_type(name: str, start: Any, end: Any, dtype: Any, out: Any) -> Any:
             )
     needed = dtypes.get_default_dtype().to_complex()
     if not isinstance(start, complex) and not isinstance(end, complex):
-        return numpy_of(dtype, name, out)
+        return type_of(dtype, name, out)
     if dtype is None and out is None:
-        return needed.numpy
-    wanted = numpy_of(dtype, name, out)
+        return needed
+    wanted = type_of(dtype, name, out)
     if wanted.kind != "c":
         raise RuntimeError(
             f"torch.{name}(): inferred dtype {needed.c_name} can't be safely cast to passed dtype "
-            f"{dtypes.from_numpy_dtype(wanted).scalar_name}"
+            f"{wanted.scalar_name}"
         )
     return wanted
 
 
-def _check_steps(name: str, steps: int, numpy_dtype: Any) -> None:
+def _check_steps(name: str, steps: int, kind: dtypes.dtype) -> None:
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    if (numpy_dtype.kind == "b" or is_stored(numpy_dtype)) and steps > 1:
-        not_implemented_for(f"{name}_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
+    if (kind.kind == "b" or is_stored(kind)) and steps > 1:
+        not_implemented_for(f"{name}_cpu", kind.scalar_name)
 
 
 @composite(
@@ -528,22 +498,25 @@ def _spaced(
 ) -> Any:
     """The tensor of `values`: given both ends, how many and the type to compute in, an array."""
     start, end = _number(start), _number(end)
-    numpy_dtype = _even_type(name, start, end, how.get("dtype"), out)
-    _check_steps(name, steps, numpy_dtype)
+    kind = _even_type(name, start, end, how.get("dtype"), out)
+    _check_steps(name, steps, kind)
     where = destination(how, name, out)
-    if where.has_memory:
-        first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
-        work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
-        if where.makes and out is None and values is _evenly and work.name in _WIDER:
-            with np.errstate(all="ignore"):
+    if not where.has_memory:
+        made = where.made((steps,), kind)
+    else:
+        first, last = fitted_number(start, kind), fitted_number(end, kind)
+        work = (dtypes.float64 if kind.kind in "biu" else kind).numpy
+        with np.errstate(all="ignore"):
+            if where.makes and values is _evenly and work.name in _WIDER:
                 left, right = work.type(first), work.type(last)
                 step = (right - left) / work.type(max(steps - 1, 1))
-            return _steps_there(where, (left, right, step), steps, numpy_dtype, how)
-        with np.errstate(all="ignore"):
-            array = values(first, last, steps, work).astype(numpy_dtype, copy=False)
-    else:
-        array = where.allocate((steps,), numpy_dtype)
-    return finished(array, how, out, where, function=name, keeps_size=True)
+                made = where.made((steps,), kind)
+                if steps:
+                    where.fill_steps(made, left, right, step)
+            else:
+                array = values(first, last, steps, work)
+                made = where.tensor(array.astype(kind.numpy, copy=False))
+    return finished(made, how, out, name, keeps_size=True)
 
 
 def _number(value: Tensor) -> Any:
@@ -617,18 +590,14 @@ def eye(
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    numpy_dtype = numpy_of(how.get("dtype"), "eye", out)
-    if numpy_dtype.names:
+    kind = type_of(how.get("dtype"), "eye", out)
+    if kind is dtypes.complex32:
         not_implemented_for("eye", "ComplexHalf")
-    where = destination(how, "eye", out)
-    if where.makes and out is None:
-        made = made_there(where, (n, n if m is None else m), numpy_dtype, {}, 0)
-        _core.copy_values(made.diagonal(), where.made((), numpy_dtype, 1))
-        return leaf(made, how)
-    array = where.allocate((n, n if m is None else m), numpy_dtype, 0)
-    if where.has_memory:
-        np.fill_diagonal(array, 1)
-    return finished(array, how, out, where, function="eye")
+    where, m = destination(how, "eye", out), n if m is None else m
+    made = where.made((n, m), kind, 0)
+    diagonal = _core.place(_core.storage_of(made), kind, (min(n, m),), (m + 1,), 0)
+    _core.copy_values(diagonal, where.made((), kind, 1))
+    return finished(made, how, out, "eye")
 
 
 def _triangle(name: str, lower: bool, doc: str) -> None:
@@ -643,9 +612,9 @@ def _triangle(name: str, lower: bool, doc: str) -> None:
         for which, size in (("row", row), ("col", col)):
             if size < 0:
                 raise RuntimeError(f"{which} must be non-negative, got{size}")
-        wanted = numpy_of(how.get("dtype") or dtypes.int64, name)
-        if wanted not in (np.int64, np.int32):
-            not_implemented_for(name, dtypes.from_numpy_dtype(wanted).scalar_name)
+        wanted = type_of(how.get("dtype") or dtypes.int64, name)
+        if wanted not in (dtypes.int64, dtypes.int32):
+            not_implemented_for(name, wanted.scalar_name)
         # Row by row, without the matrix: the columns from `first`, `counts` of them. Far down an
         # upper triangle has none.
         row = row if lower else min(row, max(col - offset, 0))
@@ -656,12 +625,12 @@ def _triangle(name: str, lower: bool, doc: str) -> None:
         counts = np.clip(diagonal + 1, 0, col) if lower else col - first
         about = counts.sum(dtype=np.float64)
         total = int(about) if about > 2**53 else int(counts.sum())
-        result = where.allocate((2, total), wanted)
         if not where.has_memory:
-            return finished(result, how, where=where)
+            return leaf(where.made((2, total), wanted), how)
+        result = allocate((2, total), wanted.numpy)
         result[0] = np.repeat(rows, counts)
         result[1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts - first, counts)
-        return finished(result, how, where=where, function=name)
+        return leaf(where.tensor(result), how)
 
 
 _triangle(

@@ -10,7 +10,6 @@ from ... import _core
 from ..._base import dtypes
 from ..._base.device import resolve
 from ..._base.dtypes import dtype
-from ..._base.outside import np
 from ..._devices import cpu, of, on
 from ..table.arrays import Array, check_64_bits, none_left
 from ..table.signature import read
@@ -21,11 +20,11 @@ __all__ = [
     "destination",
     "finished",
     "is_int",
-    "made_there",
-    "numpy_of",
     "room_for",
     "shape_of",
     "torch_dtype",
+    "type_of",
+    "write",
 ]
 
 
@@ -73,11 +72,9 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return shape
 
 
-def allocate(
-    shape: tuple[int, ...], numpy_dtype: Any, fill: complex | None = None, where: Any = cpu
-) -> Array:
+def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: complex | None = None) -> Array:
     """A new array; running out of memory is torch's RuntimeError."""
-    return where.allocate(shape, numpy_dtype, fill)
+    return cpu.made(shape, dtypes.from_numpy_dtype(numpy_dtype), fill)._array
 
 
 def room_for(count: int) -> None:
@@ -85,8 +82,8 @@ def room_for(count: int) -> None:
     make them."""
     if count >> 20:
         try:
-            np.empty((count, 256), np.uint8)
-        except (MemoryError, ValueError):
+            cpu.made((count, 256), dtypes.uint8)
+        except RuntimeError:
             raise RuntimeError(
                 f"std::bad_alloc. There is no room for {count} tensors in memory."
             ) from None
@@ -129,39 +126,40 @@ def _check_place(out: Any, layout: Any, device: Any) -> None:
 
 
 def finished(
-    array: Array,
+    made: Any,
     how: dict[str, Any],
     out: Any = None,
-    where: Any = cpu,
     function: str = "tensor",
     keeps_size: bool = False,
 ) -> Any:
-    """A creation function's array as a tensor of the device `where`, or written to `out`. `how`:
-    the keywords of the call.
+    """A creation function's new tensor, or `out` with its values. `how`: the keywords of the call.
 
     torch resizes `out` without a word, but ranges leave one of as many elements as it is.
     """
     if out is None:
-        return where.tensor(array, how.get("requires_grad", False))
+        return leaf(made, how)
     if out.requires_grad and _core.is_grad_enabled():
         raise RuntimeError(
             f"{function}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad."
         )
     _core.check_in_place(out, False)
-    if out._form.shape != array.shape and not (keeps_size and out._form.size == array.size):
-        out.resize_(array.shape)
-    if of(out).has_memory:
-        _core.write_values(out, array.reshape(out.shape))
+    if out._form.shape != made.shape:
+        if keeps_size and out._form.size == made.numel():
+            _core.take_place(made, _core.storage_of(made), out._form.shape, None, 0)
+        else:
+            out.resize_(made.shape)
+    write(out, made)
     out._bump_version()
     return leaf(out, how)
 
 
-def made_there(
-    where: Any, shape: tuple[int, ...], numpy_dtype: Any, how: dict[str, Any], fill: Any = None
-) -> Any:
-    """A tensor that a device makes itself, filled where asked."""
-    return leaf(where.made(shape, numpy_dtype, fill), how)
+def write(out: Any, values: Any) -> None:
+    """Put values where a tensor, which may be a lazy conjugate or negative, shows them."""
+    if out.is_conj() or out.is_neg():
+        _core.write_values(out, values._host_array)
+    else:
+        _core.copy_values(out, values)
 
 
 def leaf(made: Any, how: dict[str, Any]) -> Any:
@@ -190,15 +188,15 @@ def torch_dtype(dtype: dtype, function: str = "tensor") -> dtype:
     )
 
 
-def numpy_of(dtype: dtype | None, function: str = "tensor", out: Any = None) -> Any:
-    """The NumPy dtype of an optional torch dtype argument; of `out`, which it must agree with."""
+def type_of(dtype: dtype | None, function: str = "tensor", out: Any = None) -> dtype:
+    """The dtype that an optional argument means; of `out`, which it must agree with."""
     if out is not None:
         if dtype is not None and torch_dtype(dtype, function) is not out.dtype:
             raise RuntimeError(
                 f"dtype {torch_dtype(dtype).scalar_name} does not match dtype of out parameter "
                 f"({out.dtype.scalar_name})"
             )
-        return out._form.dtype.numpy
+        return out._form.dtype
     if dtype is None:
-        return dtypes.get_default_dtype().numpy
-    return torch_dtype(dtype, function).numpy
+        return dtypes.get_default_dtype()
+    return torch_dtype(dtype, function)

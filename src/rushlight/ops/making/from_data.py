@@ -10,14 +10,14 @@ from ..._base.dlpack import from_dlpack
 from ..._base.errors import warn
 from ..._base.outside import np, np_types
 from ..._core import Tensor
-from ..._devices import cpu, of, on
+from ..._devices import cpu, of, on, over
 from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
 from ..table.arrays import Array, as_type, warn_once
 from ..table.kinds import composite
 from ..table.signature import device, dtype
 from .casts import to
-from .factory import numpy_of
+from .factory import type_of
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "placed", "read", "tensor"]
 
@@ -27,7 +27,7 @@ _wrap_data, is_array = _core.wrap_data, _core.is_array
 def placed(data: Tensor, where: Any, requires_grad: bool = False) -> Any:
     """Data of the program's own, which were read on the CPU, as a tensor on a device."""
     if where is not cpu:
-        return where.tensor(data._array, requires_grad)
+        data = where.from_host(data)
     if requires_grad:
         _check_takes_gradients(data)
         data.requires_grad = True
@@ -43,7 +43,7 @@ def _check_takes_gradients(t: Tensor) -> None:
 
 
 _NUMBERS = (float, int, bool, complex)
-_numbers = _core.kernels.tensor
+_numbers = _core.kernels.numbers
 
 
 def of_storage(data: Any, dtype: dtype | None) -> Any:
@@ -66,11 +66,25 @@ def read(data: Any, dtype: dtype | None = None, copy: bool = True) -> Tensor:
     if not is_array(data) and isinstance(data, (list, tuple, *_NUMBERS)):
         found = _numbers(data, dtype=dtype, device="cpu")
         return _by_element(data, dtype) if found is NotImplemented else found
+    if type(data) is Tensor and data._wrapped is None and copy:
+        values = _core.kernels.contiguous_copy(data.detach())
+        return _as_data(values if dtype is None else _core.cast(values, dtype.code))
     return _wrap_data(_array_of(data, dtype, copy))
 
 
+def _as_data(values: Tensor) -> Tensor:
+    """The tensor as data of the program's own: a gradient that ends there can say so."""
+    if values._on_meta:
+        return values
+    made = _numbers(0, dtype=values.dtype, device="cpu")
+    if made is NotImplemented:  # stored types, and while calls are observed
+        return _wrap_data(values._array)
+    _core.take_place(made, _core.storage_of(values), values.shape, values.stride(), 0)
+    return made
+
+
 def _array_of(data: Any, dtype: dtype | None, copy: bool) -> Array:
-    wanted = None if dtype is None else numpy_of(dtype)
+    wanted = None if dtype is None else type_of(dtype).numpy
     if not is_array(data) and (stored := of_storage(data, dtype)) is not None:
         data = stored
     if isinstance(data, Tensor):
@@ -136,7 +150,7 @@ _MOST_DIMS = 64  # NumPy's; a list may also contain itself
 
 def _converted(array: Array, dtype: dtype) -> Array:
     """Numbers as elements of a type; torch's error for a number that the type cannot hold."""
-    wanted = numpy_of(dtype)
+    wanted = type_of(dtype).numpy
     if array.dtype == wanted:
         return array
     kind = array.dtype.kind
@@ -475,5 +489,7 @@ def frombuffer(
             f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must "
             f"not be greater than actual buffer length ({size} bytes)"
         )
-    raw = np.frombuffer(buffer, np.uint8, count * item, offset)
-    return _wrap_data(raw.view(dtype.numpy), requires_grad)
+    if memory.readonly:
+        raw = np.frombuffer(buffer, np.uint8, count * item, offset)
+        return _wrap_data(raw.view(dtype.numpy), requires_grad)
+    return placed(_as_data(over(memory.cast("B")[offset:], dtype, (count,))), cpu, requires_grad)

@@ -11,13 +11,13 @@ from ... import _core
 from ..._base import dtypes
 from ..._base.dtypes import dtype
 from ..._base.errors import not_implemented_for, warn
-from ..._base.outside import np
 from ..._core import Tensor
 from ..._devices import of
+from ..._devices.cpu import number
 from ..._devices.generator import fill as draw_into
 from ..._levels.running import draws
 from ..making.creation import zeros_like
-from ..table.arrays import Array, is_stored, none_left, widened
+from ..table.arrays import is_stored, none_left
 from ..table.kinds import composite, linear
 from ..table.signature import Generator
 
@@ -150,8 +150,7 @@ def _inside(low: int, end: int, dtype: dtype) -> tuple[int, int]:
     digits = DIGITS[dtype.name]
 
     def as_held(value: int) -> int:
-        with np.errstate(over="ignore"):
-            held = float(np.array(value, np.int64).astype(dtype.numpy))
+        held = _core.cast(number(value), dtype.code).item()
         return int(held) if math.isfinite(held) else value
 
     if as_held(low + 1) < low:
@@ -188,7 +187,7 @@ def _limits(dtype: dtype) -> tuple[float, float]:
 def integer_range(low: int, end: int | None, dtype: dtype) -> tuple[int, int]:
     """The range [low, end) to draw from, checked; end None: up to the last integer that the type
     holds."""
-    if is_stored(dtype.numpy):
+    if is_stored(dtype):
         not_implemented_for("random_update_from_to", dtype.scalar_name)
     if end is not None:
         if low >= end:
@@ -276,12 +275,13 @@ def _probability(p: float) -> float:
     return float(p)
 
 
-def _probabilities(p: Tensor, like: Tensor) -> Tensor | Array:
+def _probabilities(p: Tensor, like: Tensor) -> Tensor:
     check_type(p.dtype, "f", "bernoulli_tensor_cpu_p_")
     shape = like.shape
     if like._accelerator is not None:
         return (p.detach() if p._accelerator is not None else p.to(like.device)).expand(shape)
-    return np.asarray(widened(p.expand(shape)._array), order="C")
+    p = p.detach().expand(shape)
+    return p if p.dtype.itemsize > 2 else _core.cast(p, dtypes.float32.code)
 
 
 def _one_parameter(

@@ -7,24 +7,14 @@ from typing import Any
 
 from ... import _core
 from ..._base import dtypes
-from ..._base.dtypes import from_numpy_dtype
-from ..._base.outside import np
 from ..._core import Op, Tensor
 from ..._devices import of
-from ..._devices.generator import draw, for_host, state_of
 from ..._devices.generator import fill as draw_into
+from ..._devices.generator import for_host, state_of
 from ..._levels.running import draws
 from ..layout.shape import common_shape
 from ..making.creation import empty_like, zeros_like
-from ..making.factory import (
-    check_keywords,
-    destination,
-    finished,
-    leaf,
-    made_there,
-    numpy_of,
-    shape_of,
-)
+from ..making.factory import check_keywords, destination, finished, shape_of, type_of
 from ..table.arrays import fitted_number
 from ..table.kinds import composite, general
 from ..table.outputs import resize
@@ -32,7 +22,6 @@ from ..table.signature import Generator, Ints, Keywords, memory_format
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
 
 _kernels = _core.kernels
-_wrap = _core.wrap
 
 
 def _drawn_like(
@@ -48,21 +37,22 @@ def _drawn_like(
     return made
 
 
-def _made_there(
-    where: Any, shape: Any, numpy_dtype: Any, how: Any, kernel: str, generator: Any, *args: Any
+def _drawn(
+    where: Any, shape: tuple[int, ...], kind: dtypes.dtype, kernel: str, generator: Any, *args: Any
 ) -> Any:
-    """A tensor that a device makes and fills."""
-    made = made_there(where, tuple(shape), numpy_dtype, {})
-    draw_into(kernel, generator, made, *args)
-    return leaf(made, how)
+    """A new tensor with numbers that a kernel draws."""
+    made = where.made(shape, kind)
+    if where.has_memory:
+        draw_into(kernel, generator, made, *args)
+    return made
 
 
 def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: str) -> Any:
     """A function of sizes and its like function; said: torch's name of the kernel in errors."""
     called = name + "_like"
 
-    def check(numpy_dtype: Any) -> None:
-        check_type(from_numpy_dtype(numpy_dtype), "fc", said)
+    def check(kind: dtypes.dtype) -> None:
+        check_type(kind, "fc", said)
 
     @composite(
         method=False,
@@ -83,16 +73,11 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: st
     ) -> Tensor:
         if "size" in how and not size:
             size = (how.pop("size"),)
-        numpy_dtype = numpy_of(how.get("dtype"), name, out)
-        check(numpy_dtype)
+        kind = type_of(how.get("dtype"), name, out)
+        check(kind)
         where = destination(how, name, out)
-        shape = shape_of(name, size)
-        if where.makes and out is None:
-            return _made_there(where, shape, numpy_dtype, how, kernel, generator, *args)
-        array = where.allocate(shape, numpy_dtype)
-        if where.has_memory:
-            draw(kernel, generator, array, *args)
-        return finished(array, how, out, where, name)
+        made = _drawn(where, shape_of(name, size), kind, kernel, generator, *args)
+        return finished(made, how, out, name)
 
     @composite(
         method=False,
@@ -111,7 +96,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: st
         generator: Generator | None = None,
         **how: Keywords,
     ) -> Tensor:
-        check((how.get("dtype") or input.dtype).numpy)
+        check(how.get("dtype") or input.dtype)
         return _drawn_like(called, input, (memory_format, how), kernel, generator, *args)
 
     return create, like
@@ -152,18 +137,12 @@ def randint(
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
-    numpy_dtype = numpy_of(
-        how.get("dtype") or (dtypes.int64 if out is None else None), "randint", out
-    )
-    low, high = integer_range(as_int(low), as_int(high), from_numpy_dtype(numpy_dtype))
+    kind = type_of(how.get("dtype") or (dtypes.int64 if out is None else None), "randint", out)
+    low, high = integer_range(as_int(low), as_int(high), kind)
     where = destination(how, "randint", out)
     shape = shape_of("randint", tuple(size))
-    if where.makes and out is None:
-        return _made_there(where, shape, numpy_dtype, how, "randint_", generator, low, high)
-    array = where.allocate(shape, numpy_dtype)
-    if where.has_memory:
-        draw("randint_", generator, array, low, high)
-    return finished(array, how, out, where, function="randint")
+    made = _drawn(where, shape, kind, "randint_", generator, low, high)
+    return finished(made, how, out, "randint")
 
 
 @composite(
@@ -217,29 +196,24 @@ def randperm(
     n = as_int(n)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    numpy_dtype = numpy_of(
-        how.get("dtype") or (dtypes.int64 if out is None else None), "randperm", out
-    )
-    wanted = from_numpy_dtype(numpy_dtype)
+    wanted = type_of(how.get("dtype") or (dtypes.int64 if out is None else None), "randperm", out)
     check_type(wanted, "if", "randperm")
     if wanted.category == _core.Category.INTEGER and n:
-        fitted_number(n - 1, numpy_dtype)
+        fitted_number(n - 1, wanted)
     elif wanted is not dtypes.bfloat16 and n > (1 << DIGITS.get(wanted.name, 64)) + 1:
         most = "2049" if wanted is dtypes.float16 else f"2^{DIGITS[wanted.name]}+1"
         raise RuntimeError(
             f"n cannot be greater than {most} for {wanted.scalar_name} type. It is {n}."
         )
     where = destination(how, "randperm", out)
-    if where.makes and out is None:
-        keys = made_there(where, (n,), np.dtype(np.int64), {})
-        draw_into("random_", generator, keys)
-        order = keys.argsort().to(wanted)
-        return leaf(order, how)
-    if where.has_memory:
-        array = _kernels.randperm(state_of(generator), n)._array.astype(numpy_dtype, copy=False)
+    if where.makes:
+        keys = _drawn(where, (n,), dtypes.int64, "random_", generator)
+        made = keys.argsort().to(wanted)
+    elif where.has_memory:
+        made = _core.cast(_kernels.randperm(state_of(generator), n), wanted.code)
     else:
-        array = where.allocate((n,), numpy_dtype)
-    return finished(array, how, out, where, function="randperm")
+        made = where.made((n,), wanted)
+    return finished(made, how, out, "randperm")
 
 
 def _once(x: Tensor) -> Tensor:
@@ -271,57 +245,41 @@ def normal(
     if not isinstance(like, Tensor):
         if size is None:
             raise TypeError('normal() missing 1 required positional arguments: "size"')
-        shape, numpy_dtype = (
-            shape_of("normal", tuple(size)),
-            numpy_of(how.get("dtype"), "normal", out),
-        )
+        shape = shape_of("normal", tuple(size))
+        kind = type_of(how.get("dtype"), "normal", out)
     else:
         shape = common_shape([a.shape for a in (mean, std) if isinstance(a, Tensor)])
-        numpy_dtype = (like if out is None else out)._form.dtype.numpy
+        kind = (like if out is None else out)._form.dtype
     if not isinstance(std, Tensor):
         check_deviation(std)
     elif std.is_complex():
         raise RuntimeError("normal expects standard deviation to be non-complex")
     elif std.numel() and not std._on_meta and not bool((_once(std) >= 0).all()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
-    check_type(from_numpy_dtype(numpy_dtype), "fc", "normal_kernel_cpu")
+    check_type(kind, "fc", "normal_kernel_cpu")
     where = destination(how, "normal", out, like if isinstance(like, Tensor) else None)
-    if where.makes and not isinstance(like, Tensor) and out is None:
-        numbers = float(mean), float(std)
-        return _made_there(where, shape, numpy_dtype, how, "normal_", generator, *numbers)
-    array = where.allocate(shape, numpy_dtype)
-    if not where.has_memory:
-        pass
-    elif not isinstance(like, Tensor):
-        draw("normal_", generator, array, float(mean), float(std))
-    else:
-        each = isinstance(std, Tensor)
-        numbers = 0.0, 1.0 if each else float(std)
-        if where.makes:
-            made = _made_there(where, shape, numpy_dtype, {}, "normal_", generator, *numbers)
-        else:
-            made = _wrap(draw("normal_", generator, array, *numbers))
+    if not isinstance(like, Tensor):
+        made = _drawn(where, shape, kind, "normal_", generator, float(mean), float(std))
+        return finished(made, how, out, "normal")
+    each = isinstance(std, Tensor)
+    made = _drawn(where, tuple(shape), kind, "normal_", generator, 0.0, 1.0 if each else float(std))
+    if where.has_memory:
         if each:
             made.mul_(std.detach())
         made.add_(mean.detach() if isinstance(mean, Tensor) else mean)
-        if where.makes:
-            array = made if out is None else where.to_host(made)._array
     if out is None and _wants_gradient(mean, std):
         tensors = [a for a in (mean, std) if isinstance(a, Tensor)]
-        which = _normal_of[isinstance(mean, Tensor), isinstance(std, Tensor)]
-        return which(*tensors, array)
-    if isinstance(array, Tensor):
-        return array
-    if out is not None and isinstance(like, Tensor):
+        return _normal_of[isinstance(mean, Tensor), each](*tensors, made)
+    if out is not None:
         resize(out, shape)
-    return finished(array, how, out, where, function="normal")
+    return finished(made, how, out, "normal")
 
 
 def _drawn_of(signature: str, names: tuple[str, ...], node: str) -> Op:
     """Numbers drawn already, as the result of the parameters' tensors: their gradient is zero."""
     return general(
         signature,
-        lambda *given: given[-1],
+        is_=lambda *given: given[-1],
         vjp={name: lambda g: zeros_like(g) for name in names},
         jvp={name: lambda t, out: zeros_like(out) for name in names},
         node=node,
@@ -364,14 +322,11 @@ def bernoulli(
 ) -> Tensor:
     """1 by the probability each element gives, else 0."""
     where = of(input)
-    made = where.made(tuple(input.shape), (input if out is None else out).dtype.numpy)
+    made = where.made(tuple(input.shape), (input if out is None else out).dtype)
     bernoulli_(made, input if p is None else p, generator=generator)
     if out is None and p is None and _wants_gradient(input):
-        return _bernoulli_of(input, made if where.makes else made._array)
-    if out is None:
-        return made
-    values = (where.to_host(made) if where.makes else made)._array
-    return finished(values, {}, out, function="bernoulli")
+        return _bernoulli_of(input, made)
+    return finished(made, {}, out, "bernoulli")
 
 
 @composite
@@ -398,7 +353,6 @@ def multinomial(
         state = state_of(for_host(generator, input))
         weights = input.detach().float() if kind.itemsize == 2 else input.detach()
         made = _kernels.multinomial(state, weights, num_samples, replacement)
-        array = (where.to_host(made) if where.makes else made)._array
     else:
-        array = where.allocate((*input.shape[:-1], num_samples), np.int64)
-    return finished(array, {}, out, where, function="multinomial")
+        made = where.made((*input.shape[:-1], num_samples), dtypes.int64)
+    return finished(made, {}, out, "multinomial")

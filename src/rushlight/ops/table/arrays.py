@@ -14,7 +14,7 @@ from operator import index as as_int
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ... import _core
-from ..._base.dtypes import from_numpy_dtype
+from ..._base.dtypes import complex128, dtype, float64, from_numpy_dtype
 from ..._base.errors import dim_out_of_range, warn
 from ..._base.outside import np, np_types
 from ..._core import Tensor
@@ -37,6 +37,7 @@ __all__ = [
     "distinct",
     "elements",
     "fitted_number",
+    "held_number",
     "is_half",
     "is_stored",
     "listed",
@@ -195,7 +196,7 @@ def as_type(a: Array, wanted: np.dtype[Any], copy: bool = True) -> Array:
         return a.astype(wanted, copy=copy)
 
 
-def fitted_number(value: Any, dtype: np.dtype[Any]) -> Any:
+def fitted_number(value: Any, dtype: Any) -> Any:
     """A Python number as an element of the type holds it; torch's errors where it cannot.
 
     Integers go into unsigned types by their bits, as long as their size fits; floats lose their
@@ -251,15 +252,20 @@ def _no_room(value: complex, name: str) -> RuntimeError:
     )
 
 
+def held_number(value: Any, kind: dtype) -> Any:
+    """The same for any dtype, also of those that are stored only."""
+    if not is_stored(kind):
+        return fitted_number(value, kind)
+    number = fitted_number(value, complex128 if kind.is_complex else float64)
+    if kind.is_complex and any(_too_large(n, "float16") for n in (number.real, number.imag)):
+        raise _no_room(value, "complex32")
+    return number
+
+
 def cell(value: complex, dtype: np.dtype[Any]) -> Array:
     """A Python number as a 0-d array of the type; one that does not fit is refused."""
-    if is_stored(dtype):
-        wide = np.dtype(np.complex128 if dtype.names else np.float64)
-        number = fitted_number(value, wide)
-        if dtype.names and any(_too_large(n, "float16") for n in (number.real, number.imag)):
-            raise _no_room(value, "complex32")
-        return as_type(np.array(number, wide), dtype)
-    return np.array(fitted_number(value, dtype), dtype)
+    number = held_number(value, from_numpy_dtype(dtype))
+    return as_type(np.array(number), dtype) if is_stored(dtype) else np.array(number, dtype)
 
 
 def check_tensors(values: Sequence[Any]) -> None:
