@@ -12,7 +12,7 @@ from ..._devices import of
 from ..._levels.opaque_array import FLOW
 from ..._levels.running import answered
 from ..making.creation import ones_like
-from ..table.arrays import Array, anywhere, as_type, elements
+from ..table.arrays import Array, anywhere, as_type
 from ..table.kinds import composite, constant, pointwise, variant
 from ..table.names import set_operator
 from ..table.reference import alias
@@ -337,7 +337,7 @@ def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close, see `isclose`."""
-    return bool(elements(isclose(input, other, rtol, atol, equal_nan)).all())
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 @composite
@@ -368,7 +368,7 @@ def is_nonzero(input: Tensor) -> bool:
     if input.numel() != 1:
         what = "with no values" if input.numel() == 0 else "with more than one value"
         raise RuntimeError(f"Boolean value of Tensor {what} is ambiguous")
-    return bool(elements(input).reshape(()))
+    return input.item() != 0
 
 
 @composite(method=False)

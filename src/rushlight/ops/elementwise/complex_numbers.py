@@ -114,6 +114,7 @@ def conj(input: Tensor) -> Tensor:
 _conj: Op = linear(
     "_conj(input: Tensor)",
     lambda a: a,
+    native=_core.kernels.alias,
     transpose={"input": lambda g: conj(g)},
     view=True,
     toggles="conj",
@@ -126,6 +127,7 @@ _conj: Op = linear(
 neg_view: Op = linear(
     "_neg_view(input: Tensor)",
     lambda a: a,
+    native=_core.kernels.alias,
     transpose={"input": lambda g: -g},
     view=True,
     toggles="neg",

@@ -9,8 +9,10 @@ from ... import _core
 from ..._base import dtypes
 from ..._base.outside import np, np_types, ufuncs
 from ..._core import Op
+from ..._devices import of
+from ..making.casts import to_copy
 from ..making.creation import zeros_like
-from ..table.arrays import Array, as_type, cell, warn_once
+from ..table.arrays import Array, as_type, cell, held_number, warn_once
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one, pair
@@ -459,36 +461,36 @@ _zeroed = general(
 )
 
 
-def _fitted(a: Array, src: Array, non_blocking: bool) -> Array:
-    """src in a's shape and type, without a copy where it has them."""
-    if not isinstance(src, np_types.ndarray):
-        return _spread(_cell(src, a.dtype), a)
-    if src.dtype != a.dtype:
-        src = as_type(src, a.dtype)
-    if src.shape == a.shape:
-        return src
-    try:
-        shape = np.broadcast_shapes(a.shape, src.shape)
-    except ValueError:
-        raise size_mismatch(a.shape, src.shape) from None
-    if shape != a.shape:
-        _core.refuse_shape(a.shape, shape)
-    return np.broadcast_to(src, a.shape)
+def _fitted(input: Tensor, src: Tensor | complex, non_blocking: bool) -> Tensor:
+    """src in input's shape and type, without a copy where it has them."""
+    shape, kind = input._form.shape, input._form.dtype
+    if not isinstance(src, Tensor):
+        src = of(input).made((), kind, held_number(src, kind))
+    elif src._form.dtype is not kind:
+        src = to_copy(src, kind)
+    joined = joined_sizes(shape, src.shape)
+    if joined != shape:
+        _core.refuse_shape(shape, joined)
+    return src.expand(shape)
 
 
-def size_mismatch(a: Any, b: Any) -> RuntimeError:
+def joined_sizes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes that tensors of two sizes are broadcast to; torch's error where there are none."""
     ndim = max(len(a), len(b))
-    left, right = (1,) * (ndim - len(a)) + tuple(a), (1,) * (ndim - len(b)) + tuple(b)
-    at = max(d for d in range(ndim) if left[d] != right[d] and 1 not in (left[d], right[d]))
-    return RuntimeError(
-        f"The size of tensor a ({left[at]}) must match the size of tensor b ({right[at]}) "
-        f"at non-singleton dimension {at}"
-    )
+    left, right = ((1,) * (ndim - len(sizes)) + tuple(sizes) for sizes in (a, b))
+    for at in reversed(range(ndim)):
+        if left[at] != right[at] and 1 not in (left[at], right[at]):
+            raise RuntimeError(
+                f"The size of tensor a ({left[at]}) must match the size of tensor b ({right[at]}) "
+                f"at non-singleton dimension {at}"
+            )
+    return tuple(n if m == 1 else m for m, n in zip(left, right, strict=True))
 
 
 _copied = general(
     "_copied(input: Tensor, src: Tensor | Number, non_blocking: Any = False)",
-    _fitted,
+    is_=_fitted,
+    native=_core.kernels.fitted,
     vjp={"input": lambda g: zeros_like(g), "src": lambda g: g},
     jvp={"src": _put_over},
     overlap="same",

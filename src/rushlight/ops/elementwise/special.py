@@ -14,7 +14,7 @@ from ..._base.dtypes import bool as bool_dtype
 from ..._base.dtypes import float64, get_default_dtype
 from ..._base.outside import np
 from ..._core import Op
-from ..._devices import of
+from ..making.creation import arange
 from ..table.arrays import Array, check_room
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
@@ -188,7 +188,7 @@ def _mvlgamma(input: Tensor, p: int) -> Tensor:
 def _lowered(input: Tensor, p: int) -> Tensor:
     """input - i / 2 for i < p, along a first dimension."""
     check_room((p, *input.shape))
-    halves = of(input).tensor((np.arange(p) / 2).astype(input._form.dtype.numpy))
+    halves = arange(p, dtype=input.dtype, device=input.device) / 2
     return input - halves.reshape(p, *[1] * input.dim())
 
 

@@ -11,7 +11,7 @@ from ..._base import determinism as _determinism
 from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op
-from ..elementwise.selection import fill_, masked_fill, size_mismatch, where
+from ..elementwise.selection import fill_, joined_sizes, masked_fill, where
 from ..layout.shape import expand
 from ..layout.slices import diagonal, select, slice_backward, slice_op
 from ..making.creation import zeros_like
@@ -146,7 +146,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         dim = dim_in(dim, input.ndim)
         have, want = list(input.shape), list(indices.shape)
         have[dim] = want[dim]
-        common = list(_common(tuple(have), tuple(want)))
+        common = list(joined_sizes(tuple(have), tuple(want)))
         input = expand(input, [*common[:dim], input.shape[dim], *common[dim + 1 :]])
         indices = expand(indices, common)
     size = input.shape[dim] if input.ndim else 1
@@ -159,19 +159,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 # ---- masks
 
 
-def _common(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    if a == b:
-        return a
-    try:
-        return np.broadcast_shapes(a, b)
-    except ValueError:
-        raise size_mismatch(a, b) from None
-
-
 def _masked_select(x: Array, mask: Array) -> Array:
     if mask.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    shape = _common(mask.shape, x.shape)
+    shape = joined_sizes(mask.shape, x.shape)
     if mask.shape != shape:
         mask = np.broadcast_to(mask, shape)
     if x.shape != shape:
@@ -180,7 +171,7 @@ def _masked_select(x: Array, mask: Array) -> Array:
 
 
 def _spread(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
-    shape = _common(mask.shape, tuple(shape))
+    shape = joined_sizes(mask.shape, tuple(shape))
     out = np.zeros(shape, g.dtype)
     out[np.broadcast_to(mask, shape)] = g
     return out
@@ -227,7 +218,7 @@ def _write_masked(x: Array, mask: Array, source: Array) -> None:
             "masked_scatter: expected self and source to have same dtypes but got"
             f"{scalar_name(x)} and {scalar_name(source)}"
         )
-    shape = _common(mask.shape, x.shape)
+    shape = joined_sizes(mask.shape, x.shape)
     if shape != x.shape:
         _core.refuse_shape(x.shape, shape)
     mask = np.broadcast_to(mask, shape)
@@ -238,7 +229,7 @@ def _write_masked(x: Array, mask: Array, source: Array) -> None:
 
 
 def _masked_scatter(x: Array, mask: Array, source: Array) -> Array:
-    out = np.broadcast_to(x, _common(mask.shape, x.shape)).copy()
+    out = np.broadcast_to(x, joined_sizes(mask.shape, x.shape)).copy()
     _write_masked(out, mask, source)
     return out
 
