@@ -14,11 +14,12 @@ import zipfile
 import numpy as np
 import pytest
 
-from rushlight import serialization
+from rushlight import _core, serialization
 from rushlight._base import dtypes
 from rushlight._base.device import device, strided
 from rushlight._base.size import Size
 from rushlight.serialization import _pickler, _tensors, load, save
+from rushlight.storage import bytes_of
 
 try:
     import torch
@@ -44,12 +45,27 @@ class StandInParameter(StandIn):
 @pytest.fixture(autouse=True)
 def _use_stand_ins(monkeypatch):
     def parts(tensor, copied=None):
+        """The storage is the whole array under the view."""
+        root = array = tensor._array
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        item = array.itemsize
+        start = array.ctypes.data - root.ctypes.data
+        whole = root.flags.forc and not any(n % item or n < 0 for n in (start, *array.strides))
+        if not whole or root.nbytes % item:  # no view that a file can describe: save a copy
+            root = array = np.ascontiguousarray(array).reshape(array.shape)
+            start = 0
+        storage = _core.storage_of(_core.wrap_data(root.reshape(-1, order="A").view(np.uint8)))
+        place = start // item, array.shape, tuple(step // item for step in array.strides)
         is_parameter = isinstance(tensor, StandInParameter)
-        return _tensors.array_parts(tensor._array, tensor.dtype, tensor.requires_grad, is_parameter)
+        return _tensors.Parts(storage, tensor.dtype, *place, tensor.requires_grad, is_parameter)
 
     def make(parts):
-        array, lazy = _tensors.parts_array(parts), (parts.conj, parts.neg)
-        return StandIn(array, parts.dtype, parts.requires_grad, lazy)
+        item, memory = parts.dtype.itemsize, bytes_of(parts.storage)._array
+        strides, offset = [step * item for step in parts.strides], parts.offset * item
+        place = 0 if 0 in parts.shape else offset, strides
+        array = np.ndarray(parts.shape, parts.dtype.numpy, memory, *place)
+        return StandIn(array, parts.dtype, parts.requires_grad, (parts.conj, parts.neg))
 
     def make_parameter(data, requires_grad):
         return StandInParameter(data._array, data.dtype, requires_grad)

@@ -46,10 +46,34 @@ def elements_of(storage: Any, dtype: Any) -> Tensor:
     return _core.place(storage, dtype, (storage.nbytes() // dtype.itemsize,), None, 0)
 
 
+def buffer_of(storage: Any) -> memoryview:
+    """The bytes of a storage in main memory, until the storage is resized."""
+    import ctypes  # most programs write and read no memory
+
+    block = (ctypes.c_ubyte * storage.nbytes()).from_address(storage.data_ptr())
+    block.storage = storage  # which lives as long as the view
+    return memoryview(block).cast("B")
+
+
+def content_of(storage: Any) -> bytes:
+    """A copy of the bytes of a storage, wherever they are."""
+    return bytes(buffer_of(storage if storage._accelerator is None else storage.cpu()))
+
+
+def swapped(data: Any, dtype: dtype) -> bytes:
+    """The bytes with those of every number turned around."""
+    from array import array
+
+    width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    numbers = array({1: "B", 2: "H", 4: "I", 8: "Q"}[width], bytes(data))
+    numbers.byteswap()
+    return numbers.tobytes()
+
+
 def from_bytes(data: Any, where: device = cpu) -> Any:
     """A new storage with those bytes."""
     storage = UntypedStorage(len(data))
-    bytes_of(storage)._array[...] = np.frombuffer(data, np.uint8)
+    buffer_of(storage)[:] = data
     return storage if where is cpu else storage.to(device=where)
 
 
@@ -178,7 +202,7 @@ def _write_file(self: Any, f: Any, is_real_file: bool, save_size: bool, element_
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if save_size:
         f.write((self.nbytes() // element_size).to_bytes(8, "little"))
-    f.write(bytes_of(self)._array.tobytes())
+    f.write(content_of(self))
 
 
 def _share_memory(self: Tensor) -> Tensor:
@@ -202,8 +226,7 @@ def _byteswap(self: Any, dtype: Any) -> None:
     width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if self.nbytes() % width:
         raise RuntimeError(f"the length of data is not a multiple of {width}")
-    rows = bytes_of(self)._array.reshape(-1, width)
-    self.copy_(from_bytes(rows[:, ::-1].tobytes()))
+    self.copy_(from_bytes(swapped(content_of(self), dtype)))
 
 
 _SWAPPED = {"native": False, "little": sys.byteorder != "little", "big": sys.byteorder != "big"}

@@ -31,6 +31,7 @@ from pathlib import Path
 import rushlight as torch
 from rushlight._base import dtypes
 from rushlight.serialization import _pickler, _safe, safe_globals
+from rushlight.storage import content_of
 
 # What a file may take: so much, and so much for each byte of its pickle.
 SECONDS = 2, 3e-6
@@ -189,7 +190,7 @@ def pickled(obj):
     file = io.BytesIO()
     pickler = _pickler.Pickler(file, 2)
     pickler.dump(obj)
-    return file.getvalue(), [each.tobytes() for each in pickler.storages]
+    return file.getvalue(), [content_of(each) for each in pickler.storages]
 
 
 def archive(rng, data, storages):

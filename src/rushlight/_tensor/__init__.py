@@ -25,7 +25,16 @@ from ..ops.table.arrays import Array, as_type, is_stored
 from ..ops.table.names import publish
 from ..ops.table.signature import dtype, memory_format, overloaded
 from ..ops.table.statement import quietly
-from ..storage import LegacyType, TypedStorage, UntypedStorage, legacy_types, never, warn_of_typed
+from ..storage import (
+    LegacyType,
+    TypedStorage,
+    UntypedStorage,
+    buffer_of,
+    from_bytes,
+    legacy_types,
+    never,
+    warn_of_typed,
+)
 from .rebuilding import _rebuild_from_type_v2 as _rebuild_from_type_v2
 from .rebuilding import tensor_parts, with_bits
 from .sparse_methods import METHODS as SPARSE_METHODS
@@ -170,26 +179,6 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     return result
 
 
-def _rebuild(
-    cls: object,
-    array: Array,
-    dtype: dtype,
-    requires_grad: bool,
-    state: object,
-    lazy: tuple[bool, ...] = (False, False),
-    order: tuple[int, ...] | None = None,
-) -> Any:
-    cls = cls or Tensor
-    array = array.view(dtype.numpy) if dtype.name == "bfloat16" else array
-    result = _wrap(array if order is None else array.transpose(np.argsort(order)))
-    result = with_bits(result, *lazy)
-    if cls is not Tensor or requires_grad:
-        result = _core.make_subclass(cls, result, requires_grad)
-    if state:
-        result.__dict__.update(state)
-    return result
-
-
 def _rebuild_meta(cls: Any, layout: Any, requires_grad: bool, state: Any) -> Any:
     shape, dtype, strides = layout
     result = _core.empty_meta(shape, dtype.code, strides)
@@ -201,8 +190,7 @@ def _rebuild_meta(cls: Any, layout: Any, requires_grad: bool, state: Any) -> Any
 
 
 class _Values:
-    """A tensor on an accelerator among what it is rebuilt of: itself for `copy.copy`, its copy on
-    the CPU in a pickle."""
+    """A tensor among what it is rebuilt of: itself for `copy.copy`, its values in a pickle."""
 
     __slots__ = ("tensor",)
 
@@ -210,10 +198,37 @@ class _Values:
         self.tensor = tensor
 
     def __reduce__(self) -> Any:
-        return self.tensor.cpu().__reduce_ex__(2)
+        """Its bytes, and how they are seen: in the order of memory where no memory is left out."""
+        t = self.tensor.cpu()
+        lazy = t.is_conj(), t.is_neg()
+        t = with_bits(t.detach(), False, False)
+        t = t if t.is_contiguous() else t.clone()
+        begin, size = (n * t.element_size() for n in (t.storage_offset(), t.numel()))
+        held = buffer_of(t.untyped_storage())[begin : begin + size]
+        return _of_bytes, (bytes(held), t.dtype, tuple(t.shape), t.stride(), lazy)
 
 
-def _rebuild_there(cls: Any, values: Any, where: Any, requires_grad: bool, state: Any) -> Any:
+def _of_bytes(held: bytes, dtype: dtype, shape: Any, strides: Any, lazy: Any) -> Tensor:
+    made = _core.place(from_bytes(held), dtype, shape, strides, 0)
+    return with_bits(made, *lazy)
+
+
+def _rebuild(
+    cls: object,
+    array: Array,
+    dtype: dtype,
+    requires_grad: bool,
+    state: object,
+    lazy: tuple[bool, ...] = (False, False),
+    order: tuple[int, ...] | None = None,
+) -> Any:
+    """A tensor of a pickle that version 0.13 or an earlier one wrote."""
+    array = array.view(dtype.numpy) if dtype.name == "bfloat16" else array
+    made = _wrap(array if order is None else array.transpose(np.argsort(order)))
+    return _rebuilt(cls, _Values(with_bits(made, *lazy)), None, requires_grad, state)
+
+
+def _rebuilt(cls: Any, values: Any, where: Any, requires_grad: bool, state: Any) -> Any:
     result = values.tensor if type(values) is _Values else values.to(where)
     if cls is not None or requires_grad:
         result = _core.make_subclass(cls or Tensor, result, requires_grad)
@@ -228,27 +243,13 @@ def _reduce_ex(self: Any, protocol: int) -> Any:
         warn_if_has_hooks(self)
     if root() != OURS:
         return tensor_parts(self)
-    if not of(self).has_memory:
-        cls = None if type(self) is Tensor else type(self)
-        layout = (tuple(self.shape), self.dtype, self.stride())
-        return _rebuild_meta, (cls, layout, self.requires_grad, self.__dict__)
-    if self._accelerator is not None:
-        cls = None if type(self) is Tensor else type(self)
-        values = _Values(self.detach().as_subclass(Tensor))
-        return _rebuild_there, (*(cls, values, self.device, self.requires_grad, self.__dict__),)
-    array = memory_of(self)
-    if self.dtype.name == "bfloat16":
-        array = array.view(np.uint16)
     # Tensor itself is not named: programs know it as torch.Tensor and as rushlight.Tensor.
     cls = None if type(self) is Tensor else type(self)
-    lazy, order = (self.is_conj(), self.is_neg()), None
-    if (
-        not array.flags.c_contiguous
-    ):  # NumPy's pickles keep no order but that of rows and of columns
-        order = tuple(np.argsort([-step for step in array.strides], kind="stable").tolist())
-        array = array.transpose(order)
-    parts = (cls, array, self.dtype, self.requires_grad, self.__dict__)
-    return _rebuild, (*parts, lazy, order) if order or any(lazy) else parts
+    if not of(self).has_memory:
+        layout = (tuple(self.shape), self.dtype, self.stride())
+        return _rebuild_meta, (cls, layout, self.requires_grad, self.__dict__)
+    values = _Values(_core.make_subclass(Tensor, self.detach()))
+    return _rebuilt, (cls, values, self.device, self.requires_grad, self.__dict__)
 
 
 # ---- device and type
@@ -367,7 +368,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
         )
     from .._base.size import Size
     from ..ops.making.creation import unset
-    from ..ops.making.factory import allocate, shape_of
+    from ..ops.making.factory import shape_of
     from ..ops.making.from_data import of_storage, read
 
     if not args and isinstance(kwargs.get("size"), (tuple, list)):
@@ -377,7 +378,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     if kwargs:
         raise TypeError(f"new() received an invalid combination of arguments: {sorted(kwargs)}")
     if not args:
-        return _wrap(np.empty(0, dtype.numpy))
+        args = (0,)
     first = args[0]
     if len(args) == 1 and not isinstance(first, (int, np_types.integer, Size)):
         if isinstance(first, Tensor):
@@ -389,7 +390,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
         if isinstance(first, float):
             raise TypeError("new(): data must be a sequence (got float)")
         return read(first, dtype)
-    return unset(_wrap(allocate(shape_of("new", args), dtype.numpy)))
+    return unset(on_cpu.made(shape_of("new", args), dtype))
 
 
 def _legacy_name(dtype: Any) -> str:

@@ -18,7 +18,7 @@ from .._base.pickled import OURS, root
 from .._core import Tensor
 from ..ops.making.from_data import from_numpy
 from ..ops.table.statement import LAZY
-from ..storage import TypedStorage, UntypedStorage, _load_from_bytes, bytes_of, from_bytes, typed
+from ..storage import TypedStorage, UntypedStorage, _load_from_bytes, content_of, from_bytes, typed
 
 STREAM_MAGIC = 0x1950A86A20F9469CFC6C
 STREAM_VERSION = 1001
@@ -147,15 +147,14 @@ def storage_stream(storage: Any) -> bytes:
     if dtype in dtypes.WITHOUT_STORAGE_CLASS:
         raise KeyError(f"dtype {dtype} is not recognized")
     untyped = storage._untyped_storage if typed else storage
-    data = bytes_of(untyped)._array
-    count = data.size if dtype is None else data.size // dtype.itemsize
+    data = content_of(untyped)
+    count = len(data) if dtype is None else len(data) // dtype.itemsize
     kind = (
         "torch.storage\nUntypedStorage" if dtype is None else f"torch\n{dtype.scalar_name}Storage"
     )
     where = str(cpu if untyped._accelerator is None else untyped.device)
     begin, end = _around_count(kind, where)
-    values = count.to_bytes(8, sys.byteorder) + data.tobytes()
-    return b"".join((begin, _inside(count), end, values))
+    return b"".join((begin, _inside(count), end, count.to_bytes(8, sys.byteorder), data))
 
 
 @cache
@@ -195,7 +194,7 @@ def _reduce_untyped(self: Any) -> Any:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if root() != OURS:
         return _load_from_bytes, (storage_stream(self),)
-    content = (bytes_of(self)._array.tobytes(),)
+    content = (content_of(self),)
     return from_bytes, content if self._accelerator is None else (*content, self.device)
 
 

@@ -34,6 +34,7 @@ from rushlight.serialization._unpickler import (
 from rushlight.serialization._unpickler import get_layout as _get_layout  # noqa: F401  files name it
 from rushlight.serialization._writer import write_records as _write_records
 from rushlight.serialization._writer import write_stream as _write_stream
+from rushlight.storage import buffer_of as _buffer_of
 
 from .._base.device import device
 from .._tensor.rebuilding import STREAM_MAGIC as MAGIC_NUMBER  # noqa: F401  a name of PyTorch
@@ -121,7 +122,7 @@ def save(
 
 def _content(data: Any) -> object:
     """The content of a storage's record; zeros while records are written without data."""
-    return bytes(data.size) if _set.without_data else data.data
+    return bytes(data.nbytes()) if _set.without_data else _buffer_of(data)
 
 
 def get_unsafe_globals_in_checkpoint(f: File) -> list[str]:

@@ -19,7 +19,6 @@ from rushlight.serialization._settings import (
     placed_on_accelerator,
     validate_cuda_device,
 )
-from rushlight.serialization._tensors import Bytes
 from rushlight.serialization._text import described, printed, shown
 from rushlight.serialization._unpickler import (
     Identity,
@@ -28,9 +27,9 @@ from rushlight.serialization._unpickler import (
     decoded,
     values_come_last,
 )
+from rushlight.storage import UntypedStorage, buffer_of, from_bytes, swapped
 
 from .._base.device import device, is_accelerator
-from .._base.outside import np
 
 _NEWEST = 10  # the highest version that PyTorch 2.13 reads
 
@@ -46,7 +45,7 @@ def load_zip(
     _check_kind(records, weights_only)
     order = order_unsaid()
     if "byteorder" in records:
-        order = records.read("byteorder").tobytes()
+        order = records.text("byteorder")
         if order not in (b"little", b"big"):
             raise RuntimeError(f"Unknown endianness type: {printed(str(order, 'latin1'))}")
     foreign = order != sys.byteorder.encode()
@@ -57,20 +56,20 @@ def load_zip(
         if key not in storages:
             data = records.data(f"data/{key}")
             size = length * (1 if dtype is None else dtype.itemsize)
-            if data.size < size:
+            if data.nbytes() < size:
                 raise RuntimeError(
                     f"PytorchStreamReader failed reading file data/{printed(key)}: "
-                    f"it has {data.size} bytes, but its tensors need {shown(size)}"
+                    f"it has {data.nbytes()} bytes, but its tensors need {shown(size)}"
                 )
             if foreign:
-                data = _swapped(data[:size], dtype)
+                data = _swapped(data, dtype, size)
             storages[key] = _placed(Storage(data, dtype, location), map_location)
         return storages[key]
 
-    pickled = records.read("data.pkl")
-    stream = io.BytesIO(pickled.data)
+    pickled = records.text("data.pkl")
+    stream = io.BytesIO(pickled)
     if weights_only:
-        return SafeUnpickler(stream, storage_of, pickled.size, "data.pkl", **options).load()
+        return SafeUnpickler(stream, storage_of, len(pickled), "data.pkl", **options).load()
     return Unpickler(stream, storage_of, options).load()
 
 
@@ -88,7 +87,7 @@ def _check_kind(records: Records, weights_only: bool) -> None:
             'Expected hasRecord("version") to be true, but got false. '
             f"This is a zip file, but no checkpoint: it holds {shown(records.names()[:5])}."
         )
-    version = records.read("version").tobytes().strip()
+    version = records.text("version").strip()
     if len(version) > 5 or not version.isdigit() or not 1 <= int(version) <= _NEWEST:
         raise RuntimeError(
             f"Attempted to read a PyTorch file with version {printed(str(version, 'latin1'))}, "
@@ -96,15 +95,15 @@ def _check_kind(records: Records, weights_only: bool) -> None:
         )
 
 
-def _swapped(data: Bytes, dtype: dtypes.dtype | None) -> Bytes:
-    """A storage written on a machine of the other byte order."""
+def _swapped(data: UntypedStorage, dtype: dtypes.dtype | None, size: int) -> UntypedStorage:
+    """The first bytes of a storage written on a machine of the other byte order."""
     if dtype is None:
         raise RuntimeError(
             "load(): the file holds a storage without an element type, written on a machine of "
             "the other byte order, which is not supported"
         )
-    width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
-    return np.ascontiguousarray(data.reshape(-1, width)[:, ::-1]).reshape(-1)
+    made: UntypedStorage = from_bytes(swapped(buffer_of(data)[:size], dtype))
+    return made
 
 
 def unsafe_globals(file: IO[bytes]) -> list[str]:
@@ -114,7 +113,7 @@ def unsafe_globals(file: IO[bytes]) -> list[str]:
         raise ValueError("Expected input to be a checkpoint returned by torch.save")
     file.seek(start)
     named = set()
-    for code, text, _ in pickletools.genops(Records(file, limited=True).read("data.pkl").tobytes()):
+    for code, text, _ in pickletools.genops(Records(file, limited=True).text("data.pkl")):
         if code.name == "GLOBAL":
             module, _, name = str(text).partition(" ")
             named.add(f"{PYTHON_2_MODULES.get(module, module)}.{name}")
@@ -214,14 +213,14 @@ def _check_legacy(next_pickle: Callable[[], object]) -> None:
 def _fill(file: IO[bytes], storage: Storage) -> None:
     """Reads a storage: its length in elements, and its values."""
     itemsize = 1 if storage.dtype is None else storage.dtype.itemsize
-    size = storage.data.size
+    size = storage.nbytes()
     count = int.from_bytes(file.read(8), "little")
     data = file.read(size) if count * itemsize == size else b""
     if len(data) != size:
         raise RuntimeError(
             f"unexpected EOF, expected {size - len(data)} more bytes. The file might be corrupted."
         )
-    storage.data[:] = np.frombuffer(data, np.uint8)
+    buffer_of(storage.data)[:] = data
     storage.send()
 
 

@@ -16,7 +16,7 @@ from rushlight._base.pickled import public_place
 from rushlight._base.size import Size
 from rushlight.ops.table.statement import path_of
 from rushlight.serialization import _tensors
-from rushlight.serialization._tensors import Bytes, Parts
+from rushlight.serialization._tensors import Parts
 from rushlight.storage import TypedStorage, UntypedStorage
 
 
@@ -80,9 +80,9 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             self.write = file.write
         self._torch_names = torch_names
         self._views: tuple[None, ...] = (None,) if stream else ()
-        self.storages: list[Bytes] = []
+        self.storages: list[UntypedStorage] = []
         self.itemsizes: list[int] = []  # of the storages' elements
-        self._copied: dict[int, tuple[object, Bytes]] = {}
+        self._copied: dict[int, tuple[object, UntypedStorage]] = {}
         self._keys: dict[object, tuple[str, dtypes.dtype]] = {}
 
     def save(self, obj: object, save_persistent_id: bool = True) -> None:
@@ -114,7 +114,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         key = self._key(parts).encode()
         write(pickle.BINUNICODE + len(key).to_bytes(4, "little") + key)
         save(parts.location)
-        save(parts.storage.size // parts.dtype.itemsize)
+        save(parts.storage.nbytes() // parts.dtype.itemsize)
         for view in self._views:
             save(view)
         write(pickle.TUPLE + pickle.BINPERSID)
@@ -143,11 +143,11 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         typed = isinstance(obj, TypedStorage) and obj.dtype in STORAGES
         untyped = obj._untyped_storage if isinstance(obj, TypedStorage) else obj
         dtype = obj.dtype if typed else dtypes.uint8
-        data = _tensors.storage_bytes(untyped, self._copied)
+        data = _tensors.storage_here(untyped, self._copied)
         parts = Parts(data, dtype, 0, (), (), False)
         where = "cpu" if untyped._accelerator is None else str(untyped.device)
         kind = STORAGES[dtype] if typed else _UNTYPED
-        return ("storage", kind, self._key(parts), where, data.size // dtype.itemsize)
+        return ("storage", kind, self._key(parts), where, data.nbytes() // dtype.itemsize)
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is _Plain:
@@ -225,7 +225,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             return _ON_META, (parts.dtype, parts.shape, parts.strides, parts.requires_grad)
         typed = parts.dtype in STORAGES
         kind = STORAGES[parts.dtype] if typed else _UNTYPED
-        count = parts.storage.size // (parts.dtype.itemsize if typed else 1)
+        count = parts.storage.nbytes() // (parts.dtype.itemsize if typed else 1)
         storage = StorageId(("storage", kind, self._key(parts), parts.location, count))
         viewed = (storage, parts.offset, parts.shape, parts.strides)
         hooks: OrderedDict[int, object] = OrderedDict()
@@ -255,7 +255,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
     def _key(self, parts: Parts) -> str:
         """The record that holds this storage: the same for the same memory."""
         data = parts.storage
-        memory = (data.ctypes.data, data.size) if data.size else id(data)
+        memory = (data.data_ptr(), data.nbytes()) if data.nbytes() else id(data)
         key, dtype = self._keys.setdefault(memory, (str(len(self.storages)), parts.dtype))
         if dtype is not parts.dtype:
             raise RuntimeError(

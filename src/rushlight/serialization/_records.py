@@ -12,13 +12,9 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
-from rushlight import _core
 from rushlight.serialization._settings import settings
-from rushlight.serialization._tensors import Bytes
 from rushlight.serialization._text import printed, shown
-from rushlight.storage import UntypedStorage, bytes_of
-
-from .._base.outside import np
+from rushlight.storage import UntypedStorage, buffer_of
 
 ZIP_MAGIC = b"PK\x03\x04"
 _CHUNK = 1 << 22
@@ -111,7 +107,7 @@ class Records:
     def _full(self, name: str) -> bytes:
         return self.folder + b"/" + name.encode("utf-8", "surrogatepass")
 
-    def read(self, name: str) -> Bytes:
+    def read(self, name: str) -> UntypedStorage:
         """A record's bytes, in memory of its own that may be written."""
         record = self._records.get(self._full(name))
         if record is None:
@@ -126,7 +122,11 @@ class Records:
                 f"file read failed ({error})"
             ) from None
 
-    def data(self, name: str) -> Bytes:
+    def text(self, name: str) -> bytes:
+        """A record's bytes, to read."""
+        return bytes(buffer_of(self.read(name)))
+
+    def data(self, name: str) -> UntypedStorage:
         """The bytes of a storage: those of the file themselves where it is mapped, zeros where no
         values are wanted."""
         record = self._records.get(self._full(name))
@@ -140,19 +140,19 @@ class Records:
             return self.read(name)  # which says what is wrong
         return mapped_storage(self._path, place, record.size)
 
-    def _content(self, name: bytes, record: _Record) -> Bytes:
+    def _content(self, name: bytes, record: _Record) -> UntypedStorage:
         self._begin(name, record)
-        data = new_storage(record.size)
-        filled = 0
+        storage = new_storage(record.size)
+        data, filled = buffer_of(storage), 0
         for chunk in self._chunks(record):
-            data[filled : filled + len(chunk)] = np.frombuffer(chunk, np.uint8)
+            data[filled : filled + len(chunk)] = chunk
             filled += len(chunk)
-        if filled != data.size:
-            raise _Damaged(f"{data.size - filled} bytes are missing")
+        if filled != record.size:
+            raise _Damaged(f"{record.size - filled} bytes are missing")
         # PyTorch can be told to write no checksums (set_crc32_options), and then writes 0.
-        if record.checksum and zlib.crc32(data.data) != record.checksum:
+        if record.checksum and zlib.crc32(data) != record.checksum:
             raise _Damaged("its content does not have its checksum")
-        return data
+        return storage
 
     def _begin(self, name: bytes, record: _Record) -> int:
         """Where the content of a record begins; the file stands there afterwards."""
@@ -235,23 +235,26 @@ def _large(extra: bytes, *numbers: int) -> Iterator[int]:
         yield number
 
 
-def new_storage(size: int) -> Bytes:
-    """The bytes of a new storage: tensors that are made on them share it."""
+def new_storage(size: int) -> UntypedStorage:
+    """A storage of so many bytes."""
     try:
-        data: Bytes = bytes_of(UntypedStorage(size))._seen
+        return UntypedStorage(size)
     except (RuntimeError, OverflowError):
         raise RuntimeError(
             "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
             f"memory: you tried to allocate {size} bytes (a storage of the file)."
         ) from None
-    return data
 
 
-def mapped_storage(path: str | None, place: int, size: int) -> Bytes:
-    """The bytes of a file as a storage: tensors that are made on them share it."""
+def mapped_storage(path: str | None, place: int, size: int) -> UntypedStorage:
+    """The bytes of a file as a storage."""
     if not path or not size:
         return new_storage(size)
     shared = settings.mapping == mmap.MAP_SHARED
-    held = np.memmap(path, np.uint8, "r+" if shared else "c", offset=place, shape=(size,))
-    data: Bytes = bytes_of(_core.storage_of(_core.wrap_data(held)))._seen
-    return data
+    access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+    before = place % mmap.ALLOCATIONGRANULARITY
+    with open(path, "r+b" if shared else "rb") as file:
+        held = mmap.mmap(file.fileno(), before + size, access=access, offset=place - before)
+    storage = UntypedStorage(0)
+    storage._move(memoryview(held)[before:], size)
+    return storage

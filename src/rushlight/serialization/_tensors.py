@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from rushlight import _root as base
 from rushlight import nn
 from rushlight._base import dtypes
 from rushlight._tensor import memory_of, with_bits
-from rushlight.storage import bytes_of
+from rushlight.storage import UntypedStorage
 
-from .._base.outside import np, np_types
 from .._core import Tensor
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Bytes: TypeAlias = "NDArray[np.uint8]"
 
 
 class Parts(NamedTuple):
-    """A tensor taken apart: its storage as bytes, and how it views them, counted in elements."""
+    """A tensor taken apart: its storage in main memory, and how it views that, counted in
+    elements."""
 
-    storage: Bytes
+    storage: UntypedStorage
     dtype: dtypes.dtype
     offset: int
     shape: tuple[int, ...]
@@ -52,27 +47,29 @@ def has_values(obj: object) -> bool:
     return is_tensor(obj) and not hasattr(type(obj), "cls_to_become")
 
 
-def storage_bytes(storage: Any, copied: dict[int, tuple[Any, Bytes]]) -> Bytes:
-    """The bytes of a storage; of an accelerator's, those of one copy in main memory."""
+def storage_here(storage: Any, copied: dict[int, tuple[Any, UntypedStorage]]) -> UntypedStorage:
+    """The storage; of an accelerator's, the one copy in main memory."""
     if storage._accelerator is None:
-        return bytes_of(storage)._seen
+        return storage
     if storage._cdata not in copied:
-        copied[storage._cdata] = storage, bytes_of(storage)._seen
+        copied[storage._cdata] = storage, storage.cpu()
     return copied[storage._cdata][1]
 
 
-def tensor_parts(tensor: Tensor, copied: dict[int, tuple[Any, Bytes]]) -> Parts:
+def tensor_parts(tensor: Tensor, copied: dict[int, tuple[Any, UntypedStorage]]) -> Parts:
     """copied: storages of accelerators that were copied, with their bytes."""
     parameter = isinstance(tensor, parameter_type())
     described = tensor.dtype, tensor.requires_grad, parameter
     strides = tensor.stride()
     if tensor.is_meta:
         layout = (tuple(tensor.shape), strides)
-        parts = Parts(np.empty(0, np.uint8), tensor.dtype, 0, *layout, *described[1:])
+        parts = Parts(UntypedStorage(0), tensor.dtype, 0, *layout, *described[1:])
         return parts._replace(on_meta=True)
     if tensor._wrapped is not None or min(strides, default=0) < 0:
-        return array_parts(memory_of(tensor), *described)
-    data = storage_bytes(tensor.untyped_storage(), copied)
+        plain = base._core.wrap(memory_of(tensor).copy())
+        data, place = plain.untyped_storage(), (0, tuple(plain.shape), plain.stride())
+        return Parts(data, tensor.dtype, *place, *described[1:])
+    data = storage_here(tensor.untyped_storage(), copied)
     place = tensor.storage_offset(), tuple(tensor.shape), strides
     bits = tensor.is_conj(), tensor.is_neg()
     where = "cpu" if tensor.is_cpu else str(tensor.device)
@@ -80,15 +77,11 @@ def tensor_parts(tensor: Tensor, copied: dict[int, tuple[Any, Bytes]]) -> Parts:
 
 
 def make_tensor(parts: Parts) -> Tensor:
-    tensor = base._core.wrap(parts_array(parts), parts.requires_grad)
+    offset = 0 if 0 in parts.shape else parts.offset
+    tensor = base._core.place(parts.storage, parts.dtype, parts.shape, parts.strides, offset)
+    if parts.requires_grad:
+        tensor = base._core.make_subclass(base.Tensor, tensor, True)
     return with_bits(tensor, parts.conj, parts.neg)
-
-
-def make_placed_tensor(storage: object, parts: Parts) -> Tensor:
-    """The tensor that views a storage of an accelerator."""
-    place = parts.shape, parts.strides, parts.offset
-    tensor: Any = base._core.place(storage, parts.dtype, *place)
-    return with_bits(tensor.requires_grad_(parts.requires_grad), parts.conj, parts.neg)
 
 
 def make_meta_tensor(
@@ -99,34 +92,3 @@ def make_meta_tensor(
 
 def make_parameter(data: Tensor, requires_grad: bool) -> Tensor:
     return parameter_type()(data, requires_grad=requires_grad)
-
-
-def array_parts(
-    array: NDArray[Any],
-    dtype: dtypes.dtype,
-    requires_grad: bool = False,
-    is_parameter: bool = False,
-) -> Parts:
-    """The parts of a tensor that holds `array`; the storage is the whole array under the view."""
-    root = array
-    while isinstance(root.base, np_types.ndarray):
-        root = root.base
-    itemsize = array.itemsize
-    start = array.ctypes.data - root.ctypes.data
-    shares = root.flags.forc and not any(n % itemsize or n < 0 for n in (start, *array.strides))
-    if not shares or root.nbytes % itemsize:  # no view that a file can describe: save a copy
-        root = array = np.ascontiguousarray(array).reshape(array.shape)
-        start = 0
-    storage = root.reshape(-1, order="A").view(np.uint8)
-    strides = tuple(step // itemsize for step in array.strides)
-    return Parts(
-        storage, dtype, start // itemsize, array.shape, strides, requires_grad, is_parameter
-    )
-
-
-def parts_array(parts: Parts) -> NDArray[Any]:
-    """The array that views the storage as `parts` says, sharing its memory."""
-    itemsize = parts.dtype.itemsize
-    strides = [step * itemsize for step in parts.strides]
-    offset = 0 if 0 in parts.shape else parts.offset * itemsize
-    return np.ndarray(parts.shape, parts.dtype.numpy, parts.storage, offset, strides)

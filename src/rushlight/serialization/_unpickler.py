@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, NoReturn
 
-from rushlight import _core
 from rushlight._base import dtypes
 from rushlight._base.device import LAYOUTS, cuda, layout, resolve
 from rushlight._base.pickled import public_place
@@ -21,7 +20,7 @@ from rushlight._base.size import Size
 from rushlight._devices import open_accelerator
 from rushlight.serialization import _tensors
 from rushlight.serialization._pickler import STORAGES
-from rushlight.serialization._tensors import Bytes, Parts
+from rushlight.serialization._tensors import Parts
 from rushlight.serialization._text import shown
 from rushlight.storage import TypedStorage, UntypedStorage
 
@@ -35,7 +34,7 @@ _MAX_SIZE = 2**63 - 1
 class Storage(NamedTuple):
     """A storage read from a file. `map_location` functions are shown it, and hand it back."""
 
-    data: Bytes
+    data: UntypedStorage
     dtype: dtypes.dtype | None  # None: bytes, which the tensor's own dtype gives meaning
     location: str
     filled: bool = True  # in files of before PyTorch 1.6 the values come last
@@ -46,7 +45,7 @@ class Storage(NamedTuple):
         return resolve("cpu") if self.there is None else self.there.device
 
     def nbytes(self) -> int:
-        return self.data.size
+        return self.data.nbytes()
 
     def cpu(self) -> Storage:
         return self if self.there is None else self._replace(location="cpu", there=None)
@@ -60,7 +59,7 @@ class Storage(NamedTuple):
 
     def moved(self, location: str) -> Storage:
         """The storage on an accelerator."""
-        made = UntypedStorage(self.data.size, device=open_accelerator(resolve(location)))
+        made = UntypedStorage(self.nbytes(), device=open_accelerator(resolve(location)))
         moved = self._replace(location=str(made.device), there=made)
         if self.filled:
             moved.send()
@@ -69,7 +68,7 @@ class Storage(NamedTuple):
     def send(self) -> None:
         """The values go to the accelerator."""
         if self.there is not None:
-            self.there.copy_(_core.storage_of(_core.wrap_data(self.data)))
+            self.there.copy_(self.data)
 
 
 class BareStorages:
@@ -83,11 +82,11 @@ class BareStorages:
         if made is None:
             dtype = record.dtype or dtypes.uint8
             if record.location == "meta":
-                untyped = UntypedStorage(record.data.size, device="meta")
+                untyped = UntypedStorage(record.nbytes(), device="meta")
             elif record.there is not None:
                 untyped = record.there
             else:
-                untyped = _core.storage_of(_core.wrap_data(record.data))
+                untyped = record.data
             made = TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
             made._record = record  # type: ignore[attr-defined]
             self._made[id(record)] = made
@@ -173,19 +172,17 @@ def _tensor(
     last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
     size = 0 if 0 in shape else (last + 1) * itemsize
     extents = (offset, math.prod(n or 1 for n in shape), *shape, *strides)
-    if min(extents) < 0 or max(extents) > _MAX_SIZE // itemsize or size > storage.data.size:
+    if min(extents) < 0 or max(extents) > _MAX_SIZE // itemsize or size > storage.nbytes():
         raise RuntimeError(
             f"setStorage: sizes {shown(shape)}, strides {shown(strides)}, storage offset "
             f"{shown(offset)}, and itemsize {itemsize} requiring a storage size of {shown(size)} "
-            f"are out of bounds for storage of size {storage.data.size}"
+            f"are out of bounds for storage of size {storage.nbytes()}"
         )
     if storage.location == "meta":
         return _tensors.make_meta_tensor(dtype, tuple(shape), tuple(strides), requires_grad)
-    parts = Parts(storage.data, dtype, offset, tuple(shape), tuple(strides), requires_grad)
+    data = storage.data if storage.there is None else storage.there
+    parts = Parts(data, dtype, offset, tuple(shape), tuple(strides), requires_grad)
     conj, neg = _bits(metadata) if metadata else (False, False)
-    if storage.there is not None:
-        placed = parts._replace(conj=conj, neg=neg)
-        return _tensors.make_placed_tensor(storage.there, placed)
     return _tensors.make_tensor(parts._replace(conj=conj, neg=neg))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from rushlight._tensor.rebuilding import stream_head
 from rushlight.serialization._pickler import Pickler
 from rushlight.serialization._settings import settings
+from rushlight.storage import buffer_of
 
 _ALIGNMENT = 64  # of storages within the file, so that they can be mapped into memory as they are
 
@@ -24,8 +25,8 @@ def write_stream(file: Any, pickled: object, pickler: Pickler, protocol: int) ->
     file.write(pickled)
     pickle.dump([str(key) for key in range(len(storages))], file, protocol)
     for data, itemsize in zip(storages, pickler.itemsizes, strict=True):
-        file.write((data.size // itemsize).to_bytes(8, sys.byteorder))
-        file.write(data.data)
+        file.write((data.nbytes() // itemsize).to_bytes(8, sys.byteorder))
+        file.write(buffer_of(data))
 
 
 # Signature, version, flags, method, time, date, checksum, sizes, lengths of name and extra fields.
