@@ -151,7 +151,7 @@ class BatchLevel(Level):
             # A rule saves the values that are about to be overwritten.
             args = [self.wrap(value.clone()), *args[1:]]
         result = _call(op.base, args)
-        if result._seen.shape != self_._seen.shape:
+        if result._form.shape != self_._form.shape:
             _core.refuse_shape(self_.shape, result.shape)
         if not _core.can_cast(result.dtype.code, self_.dtype.code):
             _core.refuse_cast(result.dtype.scalar_name, self_.dtype.scalar_name)

@@ -235,7 +235,7 @@ class DualLevel(Level):
             return out
         tangent = places.as_tangent(tangent, out)
         if not op.view:
-            if tangent._seen.strides != out._seen.strides:
+            if tangent.stride() != out.stride():
                 tangent = places.laid_out(tangent, out)
             elif _is_borrowed(tangent, given):
                 tangent = tangent.clone()

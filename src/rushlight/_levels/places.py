@@ -38,7 +38,7 @@ def put_off_alike(tangent: Tensor, value: Tensor) -> Tensor:
     if not (value._flags() ^ tangent._flags()) & _LAZY:
         return tangent
     turned = _turned(tangent, value)
-    turned = turned.clone() if tangent._seen.flags.c_contiguous else laid_out(turned, tangent)
+    turned = turned.clone() if tangent.is_contiguous() else laid_out(turned, tangent)
     return _turned(turned, value)
 
 
@@ -52,7 +52,7 @@ def _turned(t: Tensor, value: Tensor) -> Tensor:
 def zeros_laid_out(value: Tensor, level: DualLevel) -> Tensor:
     """Zeros in the same places of memory, as views count in them, for a tangent of a level: with
     the batch of every older running vmap, as later writes may bring any batch."""
-    if value._seen.flags.c_contiguous:
+    if value.is_contiguous():
         zeros = _with_batches(zeros_like(value), level)
     else:
         zeros = _in_place_of(value, _with_batches(value.new_zeros(_extent(value)), level))
@@ -64,16 +64,16 @@ def fitted(tangent: Tensor, value: Tensor) -> Tensor:
     fit."""
     if tangent.dtype.is_complex and not value.dtype.is_complex:
         tangent = tangent.real.clone()
-    a, b = tangent._seen, value._seen
+    alike = tangent.stride() == value.stride()
     if tangent._wrapped is None and value._wrapped is None:
-        if a.strides == b.strides and _storage(tangent) == _storage(value):
+        if alike and _storage(tangent) == _storage(value):
             return tangent
-        if 0 not in b.strides:
+        if 0 not in value.stride():
             start, size = _storage(value)
             memory = zeros(size, dtype=tangent.dtype, device=tangent.device)
-            place = (b.shape, value.stride(), start)
+            place = (value._form.shape, value.stride(), start)
             return strided_view(memory, *place).copy_(tangent)
-    return tangent if a.strides == b.strides else laid_out(tangent, value)
+    return tangent if alike else laid_out(tangent, value)
 
 
 def _storage(t: Tensor) -> tuple[int, int]:
@@ -84,7 +84,7 @@ def _storage(t: Tensor) -> tuple[int, int]:
 
 def laid_out(tangent: Tensor, value: Tensor) -> Tensor:
     """A tangent in the same places of memory as its value, as views count in them."""
-    if 0 in value._seen.strides:  # nothing can be written there
+    if 0 in value.stride():  # nothing can be written there
         return tangent.clone()
     found = _in_place_of(value, tangent.new_zeros(_extent(value)))
     return found.copy_(tangent)
@@ -95,11 +95,11 @@ def copies(value: Tensor, n: int) -> Tensor:
     recording = _core.set_grad_enabled(True)
     try:
         rows = _turned(value, value).expand(n, *value.shape)
-        if value._seen.flags.c_contiguous:
+        if value.is_contiguous():
             made = zeros_like(rows)
         else:
             room = value.new_zeros(n, _extent(value))
-            place = (rows._seen.shape, (_extent(value), *value.stride()), 0)
+            place = (rows._form.shape, (_extent(value), *value.stride()), 0)
             made = strided_view(room, *place)
         return _turned(made.copy_(rows), value)
     finally:
@@ -108,13 +108,13 @@ def copies(value: Tensor, n: int) -> Tensor:
 
 def _extent(value: Tensor) -> int:
     """How many elements a tensor reaches over in memory."""
-    shape, strides = value._seen.shape, value.stride()
+    shape, strides = value._form.shape, value.stride()
     return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
 
 
 def _in_place_of(value: Tensor, memory: Tensor) -> Tensor:
     """Memory seen as a value is."""
-    return strided_view(memory, value._seen.shape, value.stride(), 0)
+    return strided_view(memory, value._form.shape, value.stride(), 0)
 
 
 def _with_batches(t: Tensor, level: Level) -> Tensor:
@@ -147,6 +147,6 @@ def as_tangent(tangent: Tensor, out: Tensor) -> Tensor:
         if tangent.dtype.is_complex and not out.dtype.is_complex:
             tangent = tangent.real
         tangent = tangent.to(out.dtype)
-    if tangent._seen.shape != out._seen.shape:
+    if tangent._form.shape != out._form.shape:
         tangent = tangent.expand(out.shape).clone()
     return tangent

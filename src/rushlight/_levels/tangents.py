@@ -229,7 +229,7 @@ def has_history(v: Any) -> bool:
 
 def _matched(v: Tensor, target: Tensor) -> Tensor:
     """A rule's gradient as the engine fits it: rules may give the broadcast shape."""
-    if v._seen.shape != target._seen.shape:
+    if v._form.shape != target._form.shape:
         v = sum_to(v, tuple(target.shape))
     if v.dtype is not target.dtype:
         if v.dtype.is_complex and not target.dtype.is_complex:

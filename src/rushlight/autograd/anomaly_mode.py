@@ -10,15 +10,17 @@ arguments. With `check_forward=True` that operation raises at once.
 
 from __future__ import annotations
 
+import math
 import traceback
 from typing import Any
 
 from .. import _core
 from .._base import FOLDER
+from .._base.dtypes import dtype, float32
 from .._base.errors import warn
 from .._base.late import imported
-from .._base.outside import np
 from .._core import Op, Tensor
+from .._devices.cpu import number
 from .grad_mode import check_bool
 
 __all__ = [
@@ -186,31 +188,47 @@ def note_place(node: Any) -> None:
         node.metadata["parent_"] = parent
 
 
-def _bad(tensor: Tensor | None) -> tuple[str, Any] | None:
+def _bad(tensor: Tensor | None) -> tuple[str, Tensor] | None:
     """The kind and the places of bad values: ("nan", mask)."""
     if not isinstance(tensor, Tensor) or not tensor.dtype.is_differentiable:
         return None
     while tensor._wrapped is not None:  # of a batch all elements, of a dual the value
         tensor = tensor._wrapped.value
-    array = tensor._host_array
-    if array.dtype.kind not in "fc":  # bfloat16
-        array = array.astype(np.float32)
-    for wanted, name, test in (
-        (_state.check_nan, "nan", np.isnan),
-        (_state.check_inf, "inf", np.isinf),
-    ):
+    if all(map(math.isfinite, _extremes(tensor))):
+        return None
+    for wanted, name in ((_state.check_nan, "nan"), (_state.check_inf, "inf")):
         if wanted:
-            mask = test(array)
-            if mask.any():
+            mask = getattr(tensor, f"is{name}")()
+            if mask.any().item():
                 return name, mask
     return None
 
 
-def _where(mask: Any) -> str:
-    count = int(mask.sum())
-    at = tuple(int(i) for i in np.argwhere(mask)[0])
-    which = f" first at index {at}" if at else ""
-    return f"{count} of {mask.size} elements,{which}" if at else f"{count} of {mask.size} elements"
+def _extremes(tensor: Tensor) -> tuple[float, ...]:
+    """The least and the greatest element, nan if one is nan; by kernels, which no check hears of.
+    Nothing of a tensor without elements, or without memory."""
+    if tensor._on_meta or not tensor.numel():
+        return ()
+    t = tensor if tensor._accelerator is None else _core.copy_to(tensor, -1)
+    t = _core.kernels.view_as_real(t) if t.dtype.is_complex else t
+    found = _core.kernels.aminmax(t)
+    if found is NotImplemented:  # of a type that is stored only
+        found = _core.kernels.aminmax(_core.cast(t, float32.code))
+    return tuple(number.item() for number in found)
+
+
+def _shortest(value: float, dtype: dtype) -> str:
+    """The fewest digits that tell a number from all others of a type."""
+    for digits in range(1, 17):
+        near = float(f"{value:.{digits}g}")
+        if isinstance(value, float) and _core.cast(number(near), dtype.code).item() == value:
+            return str(near)
+    return str(value)
+
+
+def _where(mask: Tensor) -> str:
+    text = f"{int(mask.sum())} of {mask.numel()} elements"
+    return f"{text}, first at index {tuple(mask.nonzero()[0].tolist())}" if mask.ndim else text
 
 
 def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> None:
@@ -308,12 +326,8 @@ def _op_ran(op: Op, arguments: tuple[object, ...], result: Tensor, start: int, s
         for parameter, given in zip(op.params, arguments, strict=True):
             for value in _flat(given):
                 if isinstance(value, Tensor) and not name.endswith("_"):
-                    array = np.asarray(value.detach()._host_array)
-                    low, high = (
-                        (array.min(), array.max())
-                        if array.size and array.dtype.kind in "fiu"
-                        else ("?", "?")
-                    )
+                    ends = () if value.dtype.kind in "bc" else _extremes(value)
+                    low, high = [_shortest(end, value.dtype) for end in ends] or ("?", "?")
                     also = "" if _bad(value) is None else f", itself with {_bad(value)[0]}"  # type: ignore[index]
                     told.append(
                         f"{parameter}: shape {tuple(value.shape)}, from {low} to {high}{also}"

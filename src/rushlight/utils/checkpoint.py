@@ -22,15 +22,15 @@ from typing import Any
 from .. import _core, autograd
 from .._base import FOLDER
 from .._base.device import device
-from .._base.dtypes import dtype
+from .._base.dtypes import dtype, float32
 from .._base.errors import warn
 from .._base.missing import missing_name as _missing_name
 from .._base.size import Size
 from .._core import Tensor
+from .._devices import cpu
 from .._devices.generator import set_states, states
 from .._levels.running import carried
 from ..autograd._saved import saved_tensors_hooks
-from ..ops.table.arrays import Array
 from ._selective import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -446,21 +446,12 @@ def _checkpoint_without_reentrance(
     given = (kwargs, *args)
     frame.places = [i for i, a in enumerate(given) if isinstance(a, Tensor)]
     frame.constants = [None if isinstance(a, Tensor) else a for a in given]
-    dummy = _core.wrap(_EMPTY.copy(), True)
+    dummy = cpu.made((0,), float32).requires_grad_()
     frame.inputs = _SaveInputs.apply(dummy, *[given[i] for i in frame.places])
     with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
         result = function(*args, **kwargs)
     frame.first_run_ended = True
     return result
-
-
-def _empty() -> Array:
-    import numpy as np
-
-    return np.empty(0, np.float32)
-
-
-_EMPTY = _empty()
 
 
 # ---- with reentrance

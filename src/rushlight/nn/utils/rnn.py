@@ -197,10 +197,10 @@ def pack_padded_sequence(
             "You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence "
             "to sidestep this requirement if you do not need ONNX exportability."
         )
-    there = np.array(counts) > np.arange(counts[0])[:, None]
-    at = rl.from_numpy(np.flatnonzero(there)).to(steps.device)
+    there = rl.tensor(counts) > rl.arange(counts[0])[:, None]
+    at = there.flatten().nonzero().squeeze(1).to(steps.device)
     data = steps[: counts[0]].flatten(0, 1).index_select(0, at)
-    return PackedSequence(data, rl.from_numpy(there.sum(1)), sorted_indices, None)
+    return PackedSequence(data, there.sum(1), sorted_indices, None)
 
 
 def pad_packed_sequence(

@@ -13,7 +13,8 @@ from ..._base.outside import np
 from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered, state
-from ..making.creation import arange, zeros_like
+from ..making.creation import arange, zeros, zeros_like
+from ..making.from_data import tensor
 from ..table.arrays import Array, elements, rounded, scalar_name, unshared, widened
 from ..table.kinds import composite, constant, general, linear
 from ..table.reference import alias
@@ -290,7 +291,7 @@ _embedding_bag_op = general(
     ),
     method=False,
     samples=lambda make: [
-        (make(4, 3), make(5, kind="int", low=0, high=4), _core.wrap(np.array([0, 2, 2])), *how)
+        (make(4, 3), make(5, kind="int", low=0, high=4), tensor([0, 2, 2]), *how)
         for how in ((None, True, 1), (make(5), False, -1))
     ],
     formula={"weight": "rows of g added up at indices, 0 elsewhere", "scale": "g · rows"},
@@ -448,7 +449,7 @@ def _plain(indices: Tensor) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _starts(n: int, length: int) -> Tensor:
-    return _core.wrap(np.arange(n, dtype=np.int64) * length)
+    return arange(0, n * length, length) if length else zeros(n, dtype=int64)
 
 
 def _seen(t: Tensor) -> Array:

@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _core
-from ..._base.dtypes import uint8
+from ..._base.device import cpu
+from ..._base.dtypes import float32, float64, int64, uint8
 from ..._base.errors import warn
 from ..._base.outside import np, np_types
-from ..._devices import of
 from ..elementwise.selection import where
 from ..layout.joining import stack
+from ..layout.rearrange import meshgrid
+from ..making.creation import arange, linspace, ones, zeros
+from ..making.from_data import tensor
 from ..table.arrays import Array, anywhere, check_64_bits, check_room, listed, refuse
 from ..table.kinds import composite, constant, general
 from ..table.signature import Flag, Tensor
@@ -23,6 +26,7 @@ from .adaptive_pooling import adaptive_avg_pools
 from .padding import arrays_of, resampling, tap
 
 _Ints = tuple[int, ...]
+_Tap = tuple[Any, Any]  # places and weights, or None for weights of 1
 _kernels = _core.kernels
 
 # ---- interpolation
@@ -36,65 +40,66 @@ def _ratio(n: int, out: int, scale: float | None) -> float:
     return 1.0 / scale if scale else n / out
 
 
-def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> tuple[Array, Array | None]:
+def _counted(n: int, dtype: Any = float64) -> Tensor:
+    return arange(n, dtype=dtype, device=cpu)
+
+
+def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> _Tap:
     # In float32, as torch computes the places.
-    step = np.float32(_ratio(n, out, scale))
-    i = np.arange(out, dtype=np.float32)
-    places = np.floor((i + np.float32(0.5)) * step if exact else i * step).astype(np.int64)
-    return np.minimum(places, n - 1)[None], None
+    i, step = _counted(out, float32), tensor(_ratio(n, out, scale), dtype=float32, device=cpu)
+    places = ((i + 0.5) * step if exact else i * step).floor().long()
+    return places.clamp(max=n - 1)[None], None
 
 
-def _centres(n: int, out: int, scale: float | None, corners: bool) -> Array:
+def _centres(n: int, out: int, scale: float | None, corners: bool) -> Tensor:
     """Where the outputs lie on the input's axis."""
-    i = np.arange(out, dtype=np.float64)
+    i = _counted(out)
     if corners:
         return i * ((n - 1) / (out - 1) if out > 1 else 0.0)
     return (i + 0.5) * _ratio(n, out, scale) - 0.5
 
 
-def _linear_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, Array]:
-    x = np.maximum(_centres(n, out, scale, corners), 0.0)
-    low = np.minimum(x.astype(np.int64), n - 1)
-    high = np.minimum(low + 1, n - 1)
+def _linear_taps(n: int, out: int, scale: float | None, corners: bool) -> _Tap:
+    x = _centres(n, out, scale, corners).clamp(min=0.0)
+    low = x.long().clamp(max=n - 1)
+    high = (low + 1).clamp(max=n - 1)
     part = x - low
-    return np.stack([low, high]), np.stack([1 - part, part])
+    return stack([low, high]), stack([1 - part, part])
 
 
-def _cubic(x: Array, a: float) -> Array:
-    x = np.abs(x)
+def _cubic(x: Tensor, a: float) -> Tensor:
+    x = x.abs()
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+    return where(x <= 1, near, where(x < 2, far, 0.0))
 
 
-def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, Array]:
+def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> _Tap:
     x = _centres(n, out, scale, corners)
-    base = np.floor(x).astype(np.int64)
+    base = x.floor()
     part = x - base
-    places = np.stack([np.clip(base + t, 0, n - 1) for t in (-1, 0, 1, 2)])
-    return places, np.stack([_cubic(part - t, -0.75) for t in (-1, 0, 1, 2)])
+    places = stack([(base.long() + t).clamp(0, n - 1) for t in (-1, 0, 1, 2)])
+    return places, stack([_cubic(part - t, -0.75) for t in (-1, 0, 1, 2)])
 
 
-def _as_it_is(n: int, nearest: bool) -> tuple[Array, Array | None]:
-    return np.arange(n)[None], None if nearest else np.ones((1, n))
+def _as_it_is(n: int, nearest: bool) -> _Tap:
+    return [range(n)], None if nearest else [[1.0] * n]
 
 
-def _antialias_taps(
-    n: int, out: int, scale: float | None, corners: bool, cubic: bool
-) -> tuple[Array, Array]:
+def _antialias_taps(n: int, out: int, scale: float | None, corners: bool, cubic: bool) -> _Tap:
     """Weights over a support that grows with the reduction in size."""
     step = (n - 1) / (out - 1) if corners and out > 1 else _ratio(n, out, scale)
     stretch = max(step, 1.0)
     reach = (2.0 if cubic else 1.0) * stretch
-    centre = step * (np.arange(out) + 0.5)
-    first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
-    last = np.minimum((centre + reach + 0.5).astype(np.int64), n)
+    centre = step * (_counted(out) + 0.5)
+    first = (centre - reach + 0.5).long().clamp(min=0)
+    last = (centre + reach + 0.5).long().clamp(max=n)
     count = int((last - first).max())
-    places = first[None] + np.arange(count)[:, None]
+    places = first[None] + _counted(count, int64)[:, None]
     x = (places - centre[None] + 0.5) / stretch
-    weights = _cubic(x, -0.5) if cubic else np.maximum(1 - np.abs(x), 0.0)
-    weights = np.where(places < last[None], weights, 0.0)
-    return np.minimum(places, n - 1), weights / weights.sum(0)
+    weights = _cubic(x, -0.5) if cubic else (1 - x.abs()).clamp(min=0.0)
+    weights = where(places < last[None], weights, 0.0)
+    return places.clamp(max=n - 1), weights / weights.sum(0)
 
 
 _upsamples = {
@@ -326,7 +331,7 @@ def _taps(
     as_is = spatial == wanted and (antialias or bytes_ or mode != "bicubic")  # whatever the factors
     taps = []
     for i, (have, out, factor) in enumerate(zip(spatial, wanted, factors, strict=True)):
-        made: tuple[Array, Array | None]
+        made: _Tap
         if as_is:
             made = _as_it_is(have, mode.startswith("nearest"))
         elif mode in ("nearest", "nearest-exact"):
@@ -404,18 +409,18 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     check_64_bits("affine_grid_generator", "size", size)
     check_room([size[0], *size[2:], n])
-    dtype = theta.dtype.numpy
+    how: Any = {"dtype": theta.dtype, "device": theta.device}
 
-    def axis(n: int) -> Array:
+    def axis(n: int) -> Tensor:
         if n <= 1:
-            return np.zeros(n, dtype)
-        line = np.linspace(-1, 1, n, dtype=dtype)
+            return zeros(n, **how)
+        line = linspace(-1, 1, n, **how)
         return line if align_corners else line * ((n - 1) / n)
 
     spatial = [int(s) for s in size[2:]]
-    axes = np.meshgrid(*(axis(n) for n in spatial), indexing="ij")
-    base = np.stack([*reversed(axes), np.ones(spatial, dtype)], -1).astype(dtype)
-    flat = of(theta).tensor(base.reshape(1, -1, n + 1)).expand(size[0], -1, -1)
+    axes = meshgrid(*(axis(n) for n in spatial), indexing="ij")
+    base = stack([*reversed(axes), ones(spatial, **how)], -1)
+    flat = base.reshape(1, -1, n + 1).expand(size[0], -1, -1)
     return flat.bmm(theta.mT).reshape(size[0], *spatial, n)
 
 

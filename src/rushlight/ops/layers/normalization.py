@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _core
-from ..._base.dtypes import float32
+from ..._base.dtypes import finfo, float32
 from ..._base.outside import np
 from ..._core import Tensor
 from ..table.arrays import Array, listed, refuse, rounded, widened
@@ -193,7 +193,7 @@ def rms_norm(
         )
     x = input.float() if input.dtype.itemsize == 2 else input
     if eps is None:
-        eps = float(np.finfo(x.dtype.numpy).eps)
+        eps = finfo(x.dtype).eps
     result = x * ((x * x).mean(_last(n), keepdim=True) + eps).rsqrt()
     if weight is not None:
         result = result * weight

@@ -12,8 +12,11 @@ from operator import index as as_int
 from typing import Any
 
 from ... import _core
+from ..._base import dtypes
+from ..._base.device import cpu
 from ..._base.outside import np
 from ..._core import Op
+from ..making.from_data import as_tensor
 from ..table.arrays import Array, cell, check_room, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Sizes, Tensor
@@ -24,12 +27,12 @@ _kernels = _core.kernels
 # ---- taps: out[i] = sum over t of weights[t, i] * in[places[t, i]] along one dimension
 
 
-def tap(places: Array, weights: Array | None = None) -> tuple[Tensor, Tensor | None]:
+def tap(places: Any, weights: Any = None) -> tuple[Tensor, Tensor | None]:
     """Places and weights as an op's taps have them: int64 and float64."""
-    there = _core.wrap(np.ascontiguousarray(places, np.int64))
+    there = as_tensor(places, dtype=dtypes.int64, device=cpu).contiguous()
     if weights is None:
         return there, None
-    return there, _core.wrap(np.ascontiguousarray(weights, np.float64))
+    return there, as_tensor(weights, dtype=dtypes.float64, device=cpu).contiguous()
 
 
 def arrays_of(tap: Any) -> tuple[Array, Array | None]:
@@ -172,20 +175,19 @@ constant_pad_nd: Op = general(
 )
 
 
-def _reflected(n: int, before: int, after: int) -> Array:
-    i = np.abs(np.arange(-before, n + after))
-    return np.where(i >= n, 2 * (n - 1) - i, i)
+def _reflected(n: int, before: int, after: int) -> list[int]:
+    return [2 * (n - 1) - i if i >= n else i for i in map(abs, range(-before, n + after))]
 
 
-def _replicated(n: int, before: int, after: int) -> Array:
-    return np.clip(np.arange(-before, n + after), 0, n - 1)
+def _replicated(n: int, before: int, after: int) -> list[int]:
+    return [min(max(i, 0), n - 1) for i in range(-before, n + after)]
 
 
-def _wrapped(n: int, before: int, after: int) -> Array:
+def _wrapped(n: int, before: int, after: int) -> list[int]:
     """A negative width cuts; what is left goes round."""
     first = max(-before, 0)
     size = n - max(-after, 0) - first
-    return first + np.arange(-max(before, 0), size + max(after, 0)) % max(size, 1)
+    return [first + i % max(size, 1) for i in range(-max(before, 0), size + max(after, 0))]
 
 
 _pads = {
@@ -262,7 +264,7 @@ def _border_taps(shape: _Ints, pad: _Ints, mode: str) -> tuple[Any, ...]:
     _check_border(shape, pad, mode)
     axes = range(len(shape) - 1, -1, -1)
     widths = zip(axes, pad[::2], pad[1::2], strict=False)
-    return tuple((d, tap(_PLACES[mode](shape[d], a, b)[None])) for d, a, b in widths)
+    return tuple((d, tap([_PLACES[mode](shape[d], a, b)])) for d, a, b in widths)
 
 
 @composite(where="nn", remembers=True)

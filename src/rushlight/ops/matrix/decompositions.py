@@ -12,9 +12,9 @@ from ... import _core
 from ..._base import dtypes
 from ..._base.outside import np, np_types
 from ..._core import Op
-from ..._devices import of
 from ...return_types import named
 from ..layout.joining import cat
+from ..making.creation import eye
 from ..table.arrays import Array, listed, warn_once
 from ..table.kinds import composite, constant, general
 from ..table.outputs import written
@@ -153,8 +153,8 @@ def eigh_arrays(a: Array, UPLO: str) -> Any:
 def _gaps(values: Tensor) -> Tensor:
     """1 / (value j - value i), 0 on the diagonal."""
     gap = values.unsqueeze(-2) - values.unsqueeze(-1)
-    eye = of(values).tensor(np.eye(values.shape[-1], dtype=bool))
-    return gap.masked_fill(eye, float("inf")).reciprocal()
+    same = eye(values.shape[-1], dtype=dtypes.bool, device=values.device)
+    return gap.masked_fill(same, float("inf")).reciprocal()
 
 
 def _eigh_vjp(gs: tuple[Tensor, ...], out: Tensor, out1: Tensor) -> Tensor:
@@ -352,9 +352,9 @@ def _svd_vjp(gs: Any, A: Tensor, out: Tensor, out1: Tensor, out2: Tensor) -> Ten
 
 def _gaps_squared(s: Tensor) -> Tensor:
     a, b = s.unsqueeze(-2), s.unsqueeze(-1)
-    eye = of(s).tensor(np.eye(s.shape[-1], dtype=bool))
+    same = eye(s.shape[-1], dtype=dtypes.bool, device=s.device)
     # One after the other: the product of two large sums is infinite.
-    return (a - b).masked_fill(eye, float("inf")).reciprocal() / (a + b)
+    return (a - b).masked_fill(same, float("inf")).reciprocal() / (a + b)
 
 
 def _phase(t: Tensor, s: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from ..._levels.running import answered
 from ...return_types import named
 from ..elementwise.selection import maximum, where
 from ..layout.joining import cat
+from ..making.creation import eye
 from ..table.arrays import Array, anywhere, listed, unwarned
 from ..table.kinds import composite, constant, general
 from ..table.reference import alias
@@ -52,7 +53,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number: a norm of A times that of its inverse."""
     by_values = p is None or p in (2, -2)
     if not A.numel() and (by_values or p in (1, -1, math.inf, -math.inf)):
-        return of(A).tensor(np.zeros(A.shape[:-2], A._form.dtype.to_real().numpy))
+        return of(A).made(A.shape[:-2], A._form.dtype.to_real(), 0)
     if not by_values and A.ndim >= 2 and A.shape[-1] != A.shape[-2]:
         raise RuntimeError(
             f"linalg.cond(ord={p}): A must be batches of square matrices, but they are "
@@ -199,13 +200,13 @@ def _least_squares(A: Tensor, B: Tensor, rcond: Any, driver: str) -> tuple[Tenso
     of(A).check_values("linalg_lstsq.out")
     m, n = A.shape[-2:]
     x = matmul(pinv(A, rcond), B)
-    none = of(A).tensor(np.empty(0, A._form.dtype.to_real().numpy))
+    none = of(A).made((0,), A._form.dtype.to_real())
     rank = _rank_op(A, None, None, rcond, False)
     left = none
     if m > n and driver != "gelsy" and (driver == "gels" or not anywhere(rank != n)):
         left = (matmul(A, x) - B).abs().square().sum(-2)
     if driver == "gels":
-        rank = of(A).tensor(np.empty(0, np.int64))
+        rank = of(A).made((0,), dtypes.int64)
     return x, left, rank, svdvals(A) if driver in ("gelsd", "gelss") else none
 
 
@@ -333,11 +334,11 @@ def _by_singular_part(A: Tensor) -> Tensor:
     inverse = inv(first)
     left, up = matmul(below, inverse), matmul(inverse, right)
     small = small - matmul(below, up)
-    eye = of(A).tensor(np.eye(k, dtype=A._form.dtype.numpy))
-    adjugate = eye.expand(small.shape)
+    identity = eye(k, dtype=A.dtype, device=A.device)
+    adjugate = identity.expand(small.shape)
     for i in range(1, k):
         adjugate = matmul(small, adjugate)
-        adjugate = adjugate - _trace(adjugate) / i * eye
+        adjugate = adjugate - _trace(adjugate) / i * identity
     rest = _trace(matmul(small, adjugate)) / k
     across = matmul(up, adjugate)
     rows = (
@@ -441,7 +442,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     """A multiplied by itself n times; of its inverse for a negative n."""
     _check_square("matrix_power", A)
     if n == 0:
-        return A.clone().copy_(of(A).tensor(np.eye(A.shape[-1], dtype=A.dtype.numpy)))
+        return A.clone().copy_(eye(A.shape[-1], dtype=A.dtype, device=A.device))
     if n < 0:
         A, n = inv(A), -n
         if n == 1:
@@ -489,9 +490,9 @@ def _matrix_exp(A: Tensor) -> Tensor:
         return A.new_full(A.shape, complex(math.nan, math.nan) if A.is_complex() else math.nan)
     single = A._form.dtype.to_real().name == "float32"
     halvings = exp_halvings(size, _SHORT_SIZE) if single else exp_halvings(size)
-    eye = of(A).tensor(np.eye(A.shape[-1], dtype=A._form.dtype.numpy))
+    identity = eye(A.shape[-1], dtype=A.dtype, device=A.device)
     x = A * 0.5**halvings if halvings else A
-    result = solve(*(_short_quotient(x, eye) if single else exp_quotient(x, eye)))
+    result = solve(*(_short_quotient(x, identity) if single else exp_quotient(x, identity)))
     for _ in range(halvings):
         result = matmul(result, result)
     return result.contiguous()
@@ -572,8 +573,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
 
 
 def _rising_powers(x: Tensor, n: int) -> Tensor:
-    one = of(x).tensor(np.ones((*x.shape, 1), x.dtype.numpy))
-    return cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
+    return cat([x.new_ones((*x.shape, 1)), x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
 
 
 @composite(

@@ -15,8 +15,8 @@ from ... import _core
 from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op, is_grad_enabled
-from ..._devices import of
 from ...return_types import named
+from ..making.creation import eye
 from ..table.arrays import Array, common_type, refuse, scalar_name, warn_once
 from ..table.kinds import composite, general
 from ..table.reference import alias
@@ -172,7 +172,7 @@ def singular_solve(name: str, ndim: int, i: int) -> LinAlgError:
 
 def regular(make: Any, *lead: int) -> Any:
     """A matrix that is safely invertible."""
-    return make(*lead, 3, 3) * 0.2 + _core.wrap(np.eye(3)).to(make(1).dtype)
+    return make(*lead, 3, 3) * 0.2 + eye(3, dtype=make(1).dtype)
 
 
 def square_samples(make: Any) -> Any:
@@ -460,7 +460,7 @@ def positive_samples(make: Any) -> Any:
     out = []
     for lead in ((), (2,)):
         m = make(*lead, 3, 3)
-        out.append((matmul(m, m.mH) + _core.wrap(np.eye(3)).to(m.dtype),))
+        out.append((matmul(m, m.mH) + eye(3, dtype=m.dtype),))
     return out
 
 
@@ -563,8 +563,8 @@ cholesky_solve: Op = general(
 
 
 def _cholesky_inverse(input: Tensor, upper: bool) -> Tensor:
-    eye = of(input).tensor(np.eye(input.shape[-1], dtype=input.dtype.numpy))
-    return cholesky_solve(eye, input, upper)
+    identity = eye(input.shape[-1], dtype=input.dtype, device=input.device)
+    return cholesky_solve(identity, input, upper)
 
 
 def _cholesky_inverse_vjp(g: Tensor, input: Tensor, out: Tensor, upper: bool) -> Tensor:
@@ -587,8 +587,7 @@ cholesky_inverse = general(
     ),
     # A diagonal that is real, as LAPACK takes it.
     samples=lambda make: [
-        (make(*lead, 3, 3).tril(-1) + _core.wrap(np.eye(3)).to(make(1).dtype),)
-        for lead in ((), (2,))
+        (make(*lead, 3, 3).tril(-1) + eye(3, dtype=make(1).dtype),) for lead in ((), (2,))
     ],
     formula={"input": "−C · input, C = out · (g + gᵀ) · out"},
     autocast="float32 here",

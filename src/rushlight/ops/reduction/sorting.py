@@ -24,6 +24,7 @@ from ..table.arrays import (
     check_tensor,
     common_type,
     dim_in,
+    held_number,
     listed,
     refuse,
     scalar_name,
@@ -147,7 +148,7 @@ def _quantile(
     elif isinstance(q, (int, float)):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
-        q = of(input).tensor(np.array(q, input._form.dtype.numpy))
+        q = of(input).made((), input._form.dtype, float(q))
     else:
         raise TypeError(
             f"{name}() received an invalid combination of arguments - got ({type(q).__name__}), "
@@ -176,7 +177,7 @@ def _quantile(
         ranks = queries * (valid - 1).clamp(min=0)
     else:
         # Any NaN makes the result NaN: read the last entry, where it was sorted to.
-        last = of(input).tensor(np.array(size - 1, input._form.dtype.numpy))
+        last = of(input).made((), input._form.dtype, size - 1)
         ranks = where(nan.any(-1, keepdim=True), last, queries * (size - 1))
     if how == "lower":
         ranks = ranks.floor()
@@ -324,7 +325,8 @@ def _as_tensor(value: object, like: Tensor) -> Any:
     if not isinstance(value, (int, float, complex, np_types.generic)):
         raise TypeError(f"expected a Tensor or a number, got {type(value).__name__}")
     own = isinstance(value, int) or like.is_floating_point()
-    return _wrap(np.array(value, like._form.dtype.numpy if own else np.float32)).to(like.device)
+    kind = like._form.dtype if own else dtypes.float32
+    return of(like).made((), kind, held_number(value, kind))
 
 
 @composite(

@@ -14,8 +14,10 @@ import math
 import os
 import pickle
 import signal
+import sys
 import time
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from typing import Any
 
 from rushlight import _root as rl
@@ -69,6 +71,31 @@ def _numpy_seed(base_seed: int, worker: int) -> Any:
     return np.random.SeedSequence([worker, low, high, 0]).generate_state(4)
 
 
+class _SeedsNumPy:
+    """Seeds NumPy's global generator when a worker imports NumPy."""
+
+    def __init__(self, *seeds: int) -> None:
+        self.seeds = seeds
+        if "numpy.random" in sys.modules:
+            np.random.seed(_numpy_seed(*seeds))
+        else:
+            sys.meta_path.insert(0, self)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "numpy.random":
+            return None
+        sys.meta_path.remove(self)
+        spec: Any = PathFinder.find_spec(name, path)
+        run = spec.loader.exec_module
+
+        def run_and_seed(module: Any) -> None:
+            run(module)
+            module.seed(_numpy_seed(*self.seeds))
+
+        spec.loader.exec_module = run_and_seed
+        return spec
+
+
 def _end_with_parent() -> None:
     """Ends this process when its parent has gone, whatever either was doing.
 
@@ -110,7 +137,7 @@ def _work(
     seed = base_seed + worker
     random.seed(seed)
     rl.manual_seed(seed)
-    np.random.seed(_numpy_seed(base_seed, worker))
+    _SeedsNumPy(base_seed, worker)
     rl.set_num_threads(1)
     _worker_info = WorkerInfo(worker, workers, seed, dataset)
     where = f"in DataLoader worker process {worker}"
