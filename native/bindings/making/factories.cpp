@@ -505,6 +505,7 @@ const KernelRows rows{
     factory<eye>("eye(*args: Any, **how: Any) -> Tensor"),
     factory<arange>("arange(*args: Any, **how: Any) -> Tensor"),
     factory<linspace>("linspace(*args: Any, **how: Any) -> Tensor"),
+    factory<linspace, false, true>("evenly(*args: Any, **how: Any) -> Tensor"),
     factory<logspace>("logspace(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<false>>("tril_indices(*args: Any, **how: Any) -> Tensor"),
     factory<triangle_indices<true>>("triu_indices(*args: Any, **how: Any) -> Tensor"),

@@ -221,7 +221,7 @@ def _check_float_target(target: Tensor) -> None:
 # Division by a number under the name that torch leaves in the graph here.
 _divided: Op = linear(
     "_divided(input: Tensor, n: Any)",
-    lambda a, n: rounded(np.asarray(widened(a) / n), a),
+    is_=lambda input, n: input / n,
     transpose={"input": lambda g, n: g / n},
     node="DivBackward1",
     method=False,

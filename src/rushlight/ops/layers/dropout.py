@@ -46,17 +46,12 @@ def drawn_mask(
     input: Tensor, shape: tuple[int, ...] | None, p: float, kind: dtype | None = None
 ) -> Tensor:
     """A mask of `shape` (None: that of input, and its layout), of a type or of that of input."""
-    if shape is None:
+    like = shape is None
+    if like:
         made = _kernels.bernoulli_like(input, 1.0 - p, dtype=kind)
         if made is not NotImplemented:
             return made
-    where = of(input)
-    if not where.has_memory:
-        return where.from_host(input) if shape is None else input.new_empty(shape)
-    if shape is None:
-        mask = empty_like(input, dtype=kind)
-    else:
-        mask = where.made(shape, input._form.dtype)
+    mask = empty_like(input, dtype=kind) if like else of(input).made(shape, input._form.dtype)
     fill("bernoulli_", None, mask, 1.0 - p)
     return mask
 

@@ -15,7 +15,7 @@ from ..._devices import of, on
 from ..table.arrays import Array, as_type, none_left
 from ..table.kinds import composite, linear
 from ..table.signature import memory_format
-from .copies import copied, format_order, suggested_format
+from .copies import format_order, format_strides, lay_out, suggested_format
 from .factory import torch_dtype
 
 __all__ = ["fit_dtype", "to", "to_copy", "type_as"]
@@ -42,9 +42,16 @@ to_copy = linear(
 )
 
 
+def _in_format(input: Tensor, dtype: dtype, memory_format: Any) -> Tensor:
+    made = of(input).made(tuple(input.shape), dtype)
+    lay_out(made, format_strides(tuple(input.shape), memory_format))
+    _core.copy_values(made, to_copy(input, dtype))
+    return made
+
+
 _to_format = linear(
     "_to_format(input: Tensor, dtype: dtype, memory_format: Any)",
-    lambda a, dtype, memory_format: copied(_cast(a, dtype), memory_format),
+    is_=_in_format,
     transpose={"input": lambda g, input_dtype: fit_dtype(g, input_dtype)},
     node="ToCopyBackward0",
     method=False,

@@ -502,20 +502,21 @@ def _spaced(
     _check_steps(name, steps, kind)
     where = destination(how, name, out)
     if not where.has_memory:
-        made = where.made((steps,), kind)
-    else:
-        first, last = fitted_number(start, kind), fitted_number(end, kind)
-        work = (dtypes.float64 if kind.kind in "biu" else kind).numpy
+        return finished(where.made((steps,), kind), how, out, name, keeps_size=True)
+    first, last = fitted_number(start, kind), fitted_number(end, kind)
+    work, made = dtypes.float64 if kind.kind in "biu" else kind, NotImplemented
+    if values is _evenly and work.name in _WIDER:
+        if where.makes:
+            made = where.made((steps,), kind)
+            if steps:
+                numbers = _ends_and_step(first, last, steps, work.numpy)
+                where.fill_steps(made, *(number[()] for number in numbers))
+        else:
+            made = _core.kernels.evenly(first, last, steps, dtype=work, device="cpu")
+    if made is NotImplemented:
         with np.errstate(all="ignore"):
-            if where.makes and values is _evenly and work.name in _WIDER:
-                left, right = work.type(first), work.type(last)
-                step = (right - left) / work.type(max(steps - 1, 1))
-                made = where.made((steps,), kind)
-                if steps:
-                    where.fill_steps(made, left, right, step)
-            else:
-                array = values(first, last, steps, work)
-                made = where.tensor(array.astype(kind.numpy, copy=False))
+            made = where.tensor(values(first, last, steps, work.numpy))
+    made = made if made.dtype is kind else _core.cast(made, kind.code)
     return finished(made, how, out, name, keeps_size=True)
 
 
@@ -526,16 +527,22 @@ def _number(value: Tensor) -> Any:
 _WIDER = {"float32": "float64", "float64": "longdouble"}
 
 
+def _ends_and_step(start: float, end: float, steps: int, work: Any) -> tuple[Any, Any, Any]:
+    with np.errstate(all="ignore"):
+        left, right = (np.array(number, work) for number in (start, end))
+        return left, right, (right - left) / np.array(max(steps - 1, 1), work)
+
+
 def _evenly(start: float, end: float, steps: int, work: Any) -> Array:
     """Computed from both ends towards the middle, as torch does, so that both ends are exact."""
-    left, right = np.array(start, work), np.array(end, work)
+    left, right, step = _ends_and_step(start, end, steps, work)
     if steps == 1:
         return left.reshape(1)
     check_room((steps,))
     i = np.arange(steps)
     # A step's product is not rounded before it is added: torch's compilers fuse the two.
     wide = np.dtype(_WIDER.get(np.dtype(work).name, work))
-    step = ((right - left) / np.array(max(steps - 1, 1), work)).astype(wide)
+    step = step.astype(wide)
     low = left + step * i.astype(wide)
     high = right - step * (steps - 1 - i).astype(wide)
     return np.where(i < steps // 2, low, high).astype(work, copy=False)
