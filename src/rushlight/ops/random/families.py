@@ -10,14 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _core
-from ..._base.outside import np
+from ..._base.dtypes import finfo, float32, float64
 from ..._core import Tensor
 from ..._devices import of
 from ..._devices.generator import for_host, state_of
 from ..._levels.running import draws
 from ..elementwise.special import digamma
+from ..layout.shape import common_shape
 from ..making.creation import zeros_like
-from ..table.arrays import Array, refuse, scalar_name
+from ..table.arrays import refuse
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise
 from ..table.reference import alias
@@ -25,17 +26,23 @@ from ..table.signature import Generator
 from .fills import check_type
 
 _kernels = _core.kernels
-_wrap = _core.wrap
 
 
-def _doubles(a: Array) -> Array:
-    return a.astype(np.float64, order="C", copy=False)
+def _doubles(t: Tensor) -> Tensor:
+    """Double numbers in main memory, where the kernels are."""
+    return _core.cast(_core.copy_to(t, -1), float64.code)
 
 
-def _each(kernel: str, generator: Any, *parameters: Array) -> Array:
-    """Double numbers, one for each place of arrays of one shape."""
-    doubles = (_wrap(_doubles(p)) for p in parameters)
-    return getattr(_kernels, kernel)(state_of(generator), *doubles)._array
+def _fitting(made: Tensor, like: Tensor) -> Tensor:
+    """A kernel's numbers in the type of a parameter, and where that is."""
+    made, where = _core.cast(made, like.dtype.code), of(like)
+    return where.from_host(made) if where.makes else made
+
+
+def _each(kernel: str, generator: Any, *parameters: Tensor) -> Tensor:
+    """Numbers of the type of the last parameter, one for each place of tensors of one shape."""
+    made = getattr(_kernels, kernel)(state_of(generator), *map(_doubles, parameters))
+    return _fitting(made, parameters[-1])
 
 
 def _underived(op: str) -> Any:
@@ -56,13 +63,9 @@ def _unfinished(op: str) -> Any:
     return partial
 
 
-def _poisson_numbers(rate: Array, generator: object) -> Array:
-    return _each("poisson_numbers", generator, rate).astype(rate.dtype)
-
-
 _poisson: Any = general(
     "_poisson(input: Tensor, generator: Any)",
-    _poisson_numbers,
+    is_=lambda rate, generator: _each("poisson_numbers", generator, rate),
     vjp={"input": lambda g: zeros_like(g)},
     jvp={"input": lambda t: zeros_like(t)},
     node="PoissonBackward0",
@@ -81,21 +84,20 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     check_type(input.dtype, "f", "poisson_cpu")
     where = of(input)
     if not where.has_memory:
-        return where.tensor(input._array)
-    rates = (where.to_host(input) if where.makes else input)._array
-    if not (_doubles(rates) >= 0).all():
+        return where.made(tuple(input.shape), input.dtype)
+    if not bool((input.detach() >= 0).all()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     return _poisson(input, for_host(generator, input))
 
 
-def _binomial_numbers(count: Array, prob: Array, generator: object) -> Array:
-    count, prob = np.broadcast_arrays(count, prob)
-    return _each("binomial_numbers", generator, count, prob).astype(prob.dtype)
+def _binomial_numbers(count: Tensor, prob: Tensor, generator: object) -> Tensor:
+    shape = common_shape([count.shape, prob.shape])
+    return _each("binomial_numbers", generator, count.expand(shape), prob.expand(shape))
 
 
 _binomial: Any = general(
     "_binomial(count: Tensor, prob: Tensor, generator: Any)",
-    _binomial_numbers,
+    is_=_binomial_numbers,
     vjp={"count": _underived("binomial"), "prob": _underived("binomial")},
     node="NotImplemented",
     method=False,
@@ -124,7 +126,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         )
     where = of(count)
     if not where.has_memory:
-        return where.tensor((count + prob)._array)
+        return count + prob
     return _binomial(count, prob, for_host(generator, count))
 
 
@@ -134,10 +136,9 @@ def check_type_of_doubles(input: Tensor, kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
 
 
-def _gamma_numbers(alpha: Array, generator: object) -> Array:
-    kernel = "gamma_numbers_single" if alpha.dtype == np.float32 else "gamma_numbers"
-    made = _each(kernel, generator, alpha).astype(alpha.dtype)
-    return np.maximum(made, np.finfo(alpha.dtype).tiny)
+def _gamma_numbers(alpha: Tensor, generator: object) -> Tensor:
+    kernel = "gamma_numbers_single" if alpha.dtype is float32 else "gamma_numbers"
+    return _each(kernel, generator, alpha).clamp(min=finfo(alpha.dtype).tiny)
 
 
 _standard_gamma_grad: Any = pointwise(
@@ -160,7 +161,7 @@ _standard_gamma_grad: Any = pointwise(
 
 _gamma: Any = general(
     "_gamma(input: Tensor, generator: Any)",
-    _gamma_numbers,
+    is_=_gamma_numbers,
     vjp={"input": lambda g, input, out: g * _standard_gamma_grad(input, out)},
     node="StandardGammaBackward0",
     method=False,
@@ -178,17 +179,18 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     check_type_of_doubles(input, "gamma_cpu")
     where = of(input)
     if not where.has_memory:
-        return where.tensor(input._array)
+        return where.made(tuple(input.shape), input.dtype)
     return _gamma(input, for_host(generator, input))
 
 
-def _dirichlet_numbers(alpha: Array, generator: Any) -> Array:
-    return _kernels.dirichlet_numbers(state_of(generator), _wrap(np.asarray(alpha)))._array
+def _dirichlet_numbers(alpha: Tensor, generator: Any) -> Tensor:
+    made = _kernels.dirichlet_numbers(state_of(generator), _core.copy_to(alpha, -1))
+    return _fitting(made, alpha)
 
 
 _dirichlet: Any = general(
     "_dirichlet(input: Tensor, generator: Any)",
-    _dirichlet_numbers,
+    is_=_dirichlet_numbers,
     vjp={"input": _underived("_sample_dirichlet")},
     node="NotImplemented",
     method=False,
@@ -206,24 +208,26 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     check_type_of_doubles(input, "dirichlet")
     where = of(input)
     if not where.has_memory:
-        return where.tensor(input._array)
+        return where.made(tuple(input.shape), input.dtype)
     return _dirichlet(input, for_host(generator, input))
 
 
-def _dirichlet_gradient(x: Array, alpha: Array, total: Array) -> Array:
-    refuse("_dirichlet_grad_cpu", x, "biuc", halves=True)
+def _dirichlet_gradient(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    refuse("_dirichlet_grad_cpu", x._form, "biuc", halves=True)
     for other in (alpha, total):
-        if other.dtype != x.dtype:
-            raise RuntimeError(f"Found dtype {scalar_name(other)} but expected {scalar_name(x)}")
-    x, alpha, total = np.broadcast_arrays(x, alpha, total)
-    a, b = _wrap(_doubles(alpha)), _wrap(_doubles(total) - _doubles(alpha))
-    psi = digamma(a) - digamma(a + b)
-    return _kernels.beta_gradient(a, b, _wrap(_doubles(x)), psi)._array.astype(x.dtype)
+        if other.dtype is not x.dtype:
+            raise RuntimeError(
+                f"Found dtype {other.dtype.scalar_name} but expected {x.dtype.scalar_name}"
+            )
+    shape = common_shape([x.shape, alpha.shape, total.shape])
+    a, sums, places = (_doubles(t.expand(shape)) for t in (alpha, total, x))
+    b = sums - a
+    return _fitting(_kernels.beta_gradient(a, b, places, digamma(a) - digamma(a + b)), x)
 
 
 _dirichlet_grad: Any = general(
     "_dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor)",
-    _dirichlet_gradient,
+    is_=_dirichlet_gradient,
     vjp={name: _underived("_dirichlet_grad") for name in ("x", "alpha", "total")},
     node="NotImplemented",
     method=False,
