@@ -361,9 +361,7 @@ def embedding_bag(
             )
         n, length = input.shape
         indices = input.reshape(-1)
-        if plain:
-            offsets = _starts(n, length)
-        starts = np.arange(n, dtype=np.int64) * length
+        offsets = _starts(n, length)
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
     elif input.ndim == 1:
@@ -371,15 +369,15 @@ def embedding_bag(
             raise ValueError("offsets has to be a 1D Tensor but got None")
         if offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
-        starts, indices = _seen(offsets).astype(np.int64), input
+        indices = input
         if include_last_offset:  # what lies behind is in no bag; in torch's plain loop in the last
-            last = int(starts[-1])
+            last = int(_seen(offsets)[-1])
             if not 0 <= last <= len(indices):
                 raise RuntimeError(
                     f"offsets[-1] can not be greater than input's length {len(indices)} but got "
                     f"offsets[-1] of {last}"
                 )
-            starts = starts[:-1]
+            offsets = offsets[:-1]
             if not plainly:
                 indices = indices[:last]
                 if per_sample_weights is not None:
@@ -388,11 +386,11 @@ def embedding_bag(
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
         )
-    if starts.size and starts[0] != 0:
+    if offsets.numel() and not offsets._on_meta and (first := int(offsets[0])) != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
             "position 0. "
-            f"However, got {starts[0]}"
+            f"However, got {first}"
         )
     if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
         raise RuntimeError(
@@ -406,13 +404,13 @@ def embedding_bag(
             f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got "
             f"{padding_idx}"
         )
-    begins: Any = offsets
-    if plain and _kernels.bags_in_order(indices, begins, n) is True:
+    if plain and _kernels.bags_in_order(indices, offsets, n) is True:
         padding = -1 if padding_idx is None else _row(padding_idx, n)
         if max_norm is not None:
             renormalize(weight, indices, max_norm, norm_type)
         how = per_sample_weights, mode == "mean", padding
-        return _embedding_bag_op(weight, indices, begins, *how)
+        return _embedding_bag_op(weight, indices, offsets, *how)
+    starts = _seen(offsets).astype(np.int64)
     if max_norm is None and indices.device.type == "cpu":
         _check_bags(elements(indices), n, plainly)
     total = indices.shape[0]
