@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import _core
@@ -461,7 +461,7 @@ _zeroed = general(
 )
 
 
-def _fitted(input: Tensor, src: Tensor | complex, non_blocking: bool) -> Tensor:
+def _fitted(input: Tensor, src: Any, non_blocking: bool) -> Any:
     """src in input's shape and type, without a copy where it has them."""
     shape, kind = input._form.shape, input._form.dtype
     if not isinstance(src, Tensor):
@@ -474,7 +474,7 @@ def _fitted(input: Tensor, src: Tensor | complex, non_blocking: bool) -> Tensor:
     return src.expand(shape)
 
 
-def joined_sizes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+def joined_sizes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     """The sizes that tensors of two sizes are broadcast to; torch's error where there are none."""
     ndim = max(len(a), len(b))
     left, right = ((1,) * (ndim - len(sizes)) + tuple(sizes) for sizes in (a, b))

@@ -42,9 +42,7 @@ def _apply(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
 
 
 @draws()
-def drawn_mask(
-    input: Tensor, shape: tuple[int, ...] | None, p: float, kind: dtype | None = None
-) -> Tensor:
+def drawn_mask(input: Tensor, shape: Any, p: float, kind: dtype | None = None) -> Tensor:
     """A mask of `shape` (None: that of input, and its layout), of a type or of that of input."""
     like = shape is None
     if like:

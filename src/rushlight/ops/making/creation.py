@@ -504,7 +504,8 @@ def _spaced(
     if not where.has_memory:
         return finished(where.made((steps,), kind), how, out, name, keeps_size=True)
     first, last = fitted_number(start, kind), fitted_number(end, kind)
-    work, made = dtypes.float64 if kind.kind in "biu" else kind, NotImplemented
+    work = dtypes.float64 if kind.kind in "biu" else kind
+    made: Any = NotImplemented
     if values is _evenly and work.name in _WIDER:
         if where.makes:
             made = where.made((steps,), kind)

@@ -29,6 +29,7 @@ from ...._devices.launch import (
     told,
 )
 from ...._devices.there import numbers_of, there
+from ...elementwise.selection import joined_sizes
 from ...layers import pooling
 from ...layout.there.rearranging import copied, duplicate, filled, movable, wide, zeros
 from ...table.arrays import cell
@@ -568,15 +569,11 @@ def _mask(mask: Tensor, shape: Ints) -> Tensor | None:
     return _filled_places(_views.expand(mask, tuple(shape)))
 
 
-def _common(*shapes: Any) -> tuple[int, ...]:
-    return tuple(take_ops._common(tuple(shapes[0]), tuple(shapes[1])))
-
-
 @there(kernels.masked_select)
 def masked_select(x: Tensor, mask: Any) -> Tensor:
     if not movable(x, mask) or mask.dtype is not bool_type:
         return NotImplemented
-    shape = _common(mask.shape, x.shape) or (1,)
+    shape = joined_sizes(mask.shape, x.shape) or (1,)
     seen = _views.expand(x, shape)
     return index_get(seen, _mask(mask, shape), tuple(range(len(shape))), 0)
 
@@ -585,7 +582,7 @@ def masked_select(x: Tensor, mask: Any) -> Tensor:
 def _masked_select_backward(g: Any, mask: Any, shape: Ints) -> Tensor:
     if not movable(g, mask) or mask.dtype is not bool_type:
         return NotImplemented
-    shape = _common(mask.shape, shape)
+    shape = joined_sizes(mask.shape, shape)
     out = zeros(shape, g)
     sizes = shape or (1,)
     dims = tuple(range(len(sizes)))
@@ -597,7 +594,7 @@ def _masked_select_backward(g: Any, mask: Any, shape: Ints) -> Tensor:
 def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Written:
     if not movable(x, mask, source) or mask.dtype is not bool_type or source.dtype is not x.dtype:
         return NotImplemented
-    if _common(mask.shape, x.shape) != tuple(x.shape):
+    if joined_sizes(mask.shape, x.shape) != tuple(x.shape):
         return NotImplemented
     seen = flat(x)
     places: Any = _mask(mask, seen.shape)
@@ -612,7 +609,7 @@ def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Written:
 def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if not movable(x, mask):
         return NotImplemented
-    out = empty(_common(mask.shape, x.shape), x)
+    out = empty(joined_sizes(mask.shape, x.shape), x)
     copied(out, x)
     return out if masked_scatter_(out, mask, source) is None else NotImplemented
 
