@@ -220,6 +220,8 @@ def _dirichlet_gradient(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
                 f"Found dtype {other.dtype.scalar_name} but expected {x.dtype.scalar_name}"
             )
     shape = common_shape([x.shape, alpha.shape, total.shape])
+    if x._on_meta:
+        return x.new_empty(shape)
     a, sums, places = (_doubles(t.expand(shape)) for t in (alpha, total, x))
     b = sums - a
     return _fitting(_kernels.beta_gradient(a, b, places, digamma(a) - digamma(a + b)), x)
