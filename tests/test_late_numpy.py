@@ -139,7 +139,6 @@ def test_a_model_is_trained_saved_and_resumed_without_numpy():
 # Ops whose samples still need NumPy, and why. The list only shrinks: an op that no longer needs
 # NumPy goes from here.
 NEEDS_NUMPY = {
-    "_dirichlet_grad": "an integral that NumPy computes",
     "_gelu_given": "the words of an error are looked at in Python",
     "_index_fill_tensor": "no kernel takes a tensor as the value",
     "_pivot_matrix": "a permutation that NumPy builds",
@@ -245,6 +244,30 @@ def test_an_array_is_seen_whoever_imported_numpy():
         tensor([3.0000, 1.5000]) True
         torch.float32
     """)
+
+
+def test_workers_that_import_numpy_late_draw_as_their_seed_says():
+    program = """
+        import rushlight as torch
+        from rushlight.utils.data import DataLoader
+
+        class Drawn:
+            def __len__(self):
+                return 4
+
+            def __getitem__(self, i):
+                import numpy as np
+                return int(np.random.randint(2**31))
+
+        def drawn(seed):
+            torch.manual_seed(seed)
+            loader = DataLoader(Drawn(), 1, num_workers=2, multiprocessing_context="fork")
+            return [int(batch) for batch in loader]
+
+        first, again, other = drawn(0), drawn(0), drawn(1)
+        print(first == again, first != other, len(set(first)), "numpy" in sys.modules)
+    """
+    assert output("import sys\n" + textwrap.dedent(program)) == "True True 4 False\n"
 
 
 def imported_at_once(body):

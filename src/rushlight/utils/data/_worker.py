@@ -65,10 +65,11 @@ class _StreamEnd:
     """A worker's stream has no more samples."""
 
 
-def _numpy_seed(base_seed: int, worker: int) -> Any:
-    """Seeds for NumPy's global generator, different in every worker and pass."""
+def _numpy_seed(base_seed: int, worker: int, random: Any = None) -> Any:
+    """Seeds for NumPy's global generator, different in every worker and pass. random: NumPy's
+    module, while it is imported."""
     low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
-    return np.random.SeedSequence([worker, low, high, 0]).generate_state(4)
+    return (random or np.random).SeedSequence([worker, low, high, 0]).generate_state(4)
 
 
 class _SeedsNumPy:
@@ -90,7 +91,7 @@ class _SeedsNumPy:
 
         def run_and_seed(module: Any) -> None:
             run(module)
-            module.seed(_numpy_seed(*self.seeds))
+            module.seed(_numpy_seed(*self.seeds, module))
 
         spec.loader.exec_module = run_and_seed
         return spec
