@@ -28,11 +28,16 @@ bool has_numpy() {
 // Imports NumPy. False with an exception where it is not installed.
 bool need_numpy() {
   if (PyArray_API || _import_array() == 0) return true;
-  PyErr_Clear();
-  PyErr_SetString(
-      PyExc_ModuleNotFoundError,
-      "No module named 'numpy'. An array of a tensor was asked for here, or an op that only NumPy computes. Install it: "
-      "pip install numpy");
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Ref outside(PyImport_ImportModule("rushlight._base.outside")),
+      numpy(outside ? PyObject_GetAttrString(outside.get(), "np") : nullptr),
+      array(numpy ? PyObject_GetAttrString(numpy.get(), "ndarray") : nullptr);  // which says what is missing
+  if (PyErr_Occurred()) {
+    for (PyObject* held : {type, value, traceback}) Py_XDECREF(held);
+  } else {
+    PyErr_Restore(type, value, traceback);
+  }
   return false;
 }
 
