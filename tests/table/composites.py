@@ -6,6 +6,7 @@ different arithmetic once. `COMPOSITES[name]` is a sampler as in `rushlight/ops/
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -116,13 +117,11 @@ def pools(n: int, *rows: dict[str, Any], lead: int = 2) -> Callable[[Make], Samp
 def unpool(n: int) -> Callable[[Make], Samples]:
     def samples(make: Make) -> Samples:
         # Every window's maximum is its first element.
-        import numpy as np
-
         import rushlight as torch
 
         size = (4, 6, 2)[:n]
-        at = np.arange(np.prod(size)).reshape(size)[tuple(slice(None, None, 2) for _ in size)]
-        index = torch.from_numpy(np.ascontiguousarray(np.broadcast_to(at, (1, 2, *at.shape))))
+        at = torch.arange(math.prod(size)).reshape(size)[tuple(slice(None, None, 2) for _ in size)]
+        index = at.expand(1, 2, *at.shape).contiguous()
         return [(make(1, 2, *at.shape), index, 2)]
 
     return samples

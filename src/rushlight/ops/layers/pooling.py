@@ -16,7 +16,7 @@ from ... import _core
 from ..._base import determinism as _determinism
 from ..._base.outside import np
 from ..._core import Op
-from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
+from ..table.arrays import Array, anywhere, listed, refuse, rounded, unshared, widened
 from ..table.kinds import composite, constant, general, linear
 from ..table.signature import Flag, Ints, Tensor
 
@@ -58,12 +58,10 @@ def _scatter(g: Array, indices: Array, shape: tuple[int, ...], n: int) -> Array:
     return rounded(out.reshape(shape), g)
 
 
-def _gather(x: Array, indices: Array, n: int) -> Array:
+def _gather(x: Tensor, indices: Tensor, n: int) -> Tensor:
     """The elements of planes of n dimensions at the given places."""
-    rows, size = _planes(x.shape, n)
-    flat = np.ascontiguousarray(x).reshape(rows, size)
-    places = unshared(indices.reshape(rows, _planes(indices.shape, n)[1]))
-    return np.take_along_axis(flat, places, 1).reshape(indices.shape)
+    places = indices.reshape(_planes(indices.shape, n)).long()
+    return x.reshape(_planes(x.shape, n)).gather(1, places).reshape(indices.shape)
 
 
 pool_scatter = linear(
@@ -79,7 +77,7 @@ pool_scatter = linear(
 )
 _pool_gather: Op = linear(
     "_pool_gather(input: Tensor, indices: Tensor, n: Any)",
-    _gather,
+    is_=_gather,
     transpose={
         "input": lambda g, indices, input_shape, n: pool_scatter(g, indices, tuple(input_shape), n)
     },
@@ -402,24 +400,22 @@ def _unpool(n: int) -> None:
         return _pool_unpool(input, indices, shape, n)
 
 
-def _place(x: Array, indices: Array, shape: tuple[int, ...], n: int) -> Array:
+def _place(x: Tensor, indices: Tensor, shape: tuple[int, ...], n: int) -> Tensor:
     rows, size = _planes(shape, n)
-    out = np.zeros((rows, size), x.dtype)
-    at = indices.reshape(rows, math.prod(indices.shape[-n:]))
-    if at.size and (at.min() < 0 or at.max() >= size):
-        wrong = at[(at < 0) | (at >= size)][0]
+    at = indices.reshape(rows, math.prod(indices.shape[-n:])).long()
+    outside = (at < 0) | (at >= size)
+    if anywhere(outside):
         raise RuntimeError(
-            f"Found an invalid max index: {wrong} (output volumes are of size "
+            f"Found an invalid max index: {at[outside][0].item()} (output volumes are of size "
             + "x".join(map(str, shape[-n:]))
             + ")"
         )
-    np.put_along_axis(out, at, np.ascontiguousarray(x).reshape(at.shape), 1)
-    return out.reshape(shape)
+    return x.new_zeros((rows, size)).scatter_(1, at, x.reshape(at.shape)).reshape(shape)
 
 
 _pool_unpool = linear(
     "_pool_unpool(input: Tensor, indices: Tensor, shape: Any, n: Any)",
-    _place,
+    is_=_place,
     transpose={"input": lambda g, indices, n: _pool_gather(g, indices, n)},
     node="MaxUnpool2DBackward0",
     method=False,

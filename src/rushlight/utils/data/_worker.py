@@ -75,10 +75,10 @@ def _numpy_seed(base_seed: int, worker: int, random: Any = None) -> Any:
 class _SeedsNumPy:
     """Seeds NumPy's global generator when a worker imports NumPy."""
 
-    def __init__(self, *seeds: int) -> None:
-        self.seeds = seeds
+    def __init__(self, base_seed: int, worker: int) -> None:
+        self.seeds = base_seed, worker
         if "numpy.random" in sys.modules:
-            np.random.seed(_numpy_seed(*seeds))
+            np.random.seed(_numpy_seed(base_seed, worker))
         else:
             sys.meta_path.insert(0, self)
 
