@@ -458,3 +458,16 @@ def test_a_hook_may_wait_for_another_thread(size):
     y.register_hook(hook)
     together(lambda: y.sum().backward(), answer)
     assert x.grad.max() == 6
+
+
+def test_hooks_that_several_threads_register():
+    module = torch.nn.Identity()
+    called = []
+
+    def register():
+        for _ in range(200):
+            module.register_forward_hook(lambda *_: called.append(True))
+
+    together(*[register] * 4)
+    module(torch.ones(1))
+    assert len(called) == 800

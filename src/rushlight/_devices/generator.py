@@ -4,6 +4,7 @@ accelerators, whose numbers are a function of a seed and of a place in its seque
 from __future__ import annotations
 
 import os
+import threading
 from typing import Any
 
 from .. import _core, _devices
@@ -30,6 +31,9 @@ _kernels = _core.kernels
 _wrap = _core.wrap
 
 
+_taking = threading.Lock()  # so that no block is drawn by two threads
+
+
 class Place:
     """Where an accelerator's generator is in the sequence of a seed: how many words of 32 bits were
     drawn. They are drawn in blocks of four."""
@@ -39,8 +43,9 @@ class Place:
 
     def take(self, words: int) -> int:
         """The number of the first of the blocks that give so many words, which are drawn now."""
-        first = self.offset // 4
-        self.offset = (self.offset + -(-words // 4) * 4) % 2**64
+        with _taking:
+            first = self.offset // 4
+            self.offset = (self.offset + -(-words // 4) * 4) % 2**64
         return first
 
 
