@@ -6,6 +6,7 @@
 #   make test       the test suite; compares with PyTorch too where it is installed (make torch)
 #   make comparisons with PyTorch: only the tests that asked for it when `make test` ran without it
 #   make sanitize   the suite on a build with AddressSanitizer and UndefinedBehaviorSanitizer
+#   make tsan       the tests of threads under ThreadSanitizer; PYTHON is a free-threaded one, built --with-thread-sanitizer
 #   make fuzz       random programs for SECONDS=60, from SEED=1; with SANITIZE=1 on the build of `make sanitize`
 #   make libraries  quick starts of libraries built on PyTorch, in an environment where torch is rushlight
 #   make bench      benchmarks/compare.py against PyTorch
@@ -45,7 +46,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: cuda-check aarch64 syntax run examples test comparisons sanitize fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
+.PHONY: cuda-check aarch64 syntax run examples test comparisons sanitize tsan fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -144,6 +145,29 @@ SANITIZED = LD_PRELOAD="$(RUNTIMES)" PYTHONMALLOC=malloc \
 sanitize: $(VENV)-sanitize/installed $(VENV)-sanitize/test
 	$(SANITIZED) -m pytest -p no:cacheprovider --capture=sys $(SANITIZE_ARGS)
 
+# Such a Python: `./configure --disable-gil --with-thread-sanitizer --prefix=... && make install`. It is slow: bytecode is compiled first,
+# and of the test extra only what the tests of threads need is installed. GCC's runtime up to 13 wants `setarch -R make tsan PYTHON=...`.
+# TSAN_SUPPRESSIONS: a file for CPython's own races (Tools/tsan/suppressions_free_threading.txt of its source).
+TSAN_SUPPRESSIONS ?=
+TSAN_ARGS ?= tests/autograd/test_sharing_between_threads.py tests/autograd/test_deep_and_threads.py \
+  tests/native/test_changes_under_way.py tests/native/test_storage.py tests/autograd/test_modes.py
+tsan: $(VENV)-tsan/installed
+	TSAN_OPTIONS=exitcode=99:suppressions=$(TSAN_SUPPRESSIONS) \
+	$(VENV)-tsan/bin/python -m pytest -p no:cacheprovider --capture=sys $(TSAN_ARGS)
+
+$(VENV)-tsan/ready: tools/setup_venv.py pyproject.toml
+	$(PYTHON) tools/setup_venv.py $(VENV)-tsan
+	$(VENV)-tsan/bin/python -m pip install -q --disable-pip-version-check pytest
+	@touch $@
+
+$(VENV)-tsan/installed: $(VENV)-tsan/ready native/tsan.cmake $(SOURCES)
+	@echo "building rushlight with ThreadSanitizer"
+	CMAKE_ARGS="$$(cat $(VENV)-tsan/cmake-args) $$CMAKE_ARGS" \
+	$(VENV)-tsan/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
+	  -C build-dir=build/tsan/{wheel_tag} -C cmake.define.CMAKE_PROJECT_INCLUDE=$(CURDIR)/native/tsan.cmake \
+	  -C cmake.define.RUSHLIGHT_IPO=OFF -C install.strip=false .
+	@touch $@
+
 fuzz: $(if $(SANITIZE),$(VENV)-sanitize/installed $(VENV)-sanitize/test,$(VENV)/installed $(VENV)/test)
 	$(if $(SANITIZE),$(SANITIZED),$(BIN)/python) tests/fuzz --seconds $(SECONDS) --seed $(SEED) $(FUZZ_ARGS)
 
@@ -176,5 +200,5 @@ $(VENV)-sanitize/installed: $(VENV)-sanitize/ready $(SOURCES)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-libraries .venv-ci* build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/pictures/*.html
+	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-tsan $(VENV)-libraries .venv-ci* build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/pictures/*.html
 	find src tests benchmarks tools examples -name __pycache__ -type d -prune -exec rm -rf {} +

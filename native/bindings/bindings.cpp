@@ -42,8 +42,9 @@ bool has_large(PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; i++) {
     if (is_large(args[i])) return true;
     if (!is_list(args[i])) continue;
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args[i]); k++) {
-      if (is_large(PySequence_Fast_GET_ITEM(args[i], k))) return true;
+    const ItemsOf items(args[i]);
+    for (Py_ssize_t k = 0; k < items.size(); k++) {
+      if (is_large(items[k])) return true;
     }
   }
   return false;

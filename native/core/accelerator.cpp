@@ -396,7 +396,8 @@ bool find_accelerated(PyObject* const* args, Py_ssize_t n) {
     if (is_tensor(o)) {
       if (as_tensor(o)->flags & kAccelerator) return true;
     } else if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
-      if (find_accelerated(PySequence_Fast_ITEMS(o), PySequence_Fast_GET_SIZE(o))) return true;
+      const ItemsOf items(o);
+      if (find_accelerated(items.all(), items.size())) return true;
     }
   }
   return false;

@@ -76,15 +76,15 @@ PyObject* takes(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // Up to kMaxDims integers of a sequence; -1 with an exception.
 int integers_of(PyObject* o, int64_t* values) {
-  const Ref items(PySequence_Fast(o, "layout(): sizes and strides are sequences"));
+  const Ref items(PySequence_Tuple(o));
   if (!items) return -1;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
+  const Py_ssize_t n = PyTuple_GET_SIZE(items.get());
   if (n > kMaxDims) {
     PyErr_SetString(PyExc_ValueError, "layout(): too many dimensions");
     return -1;
   }
   for (Py_ssize_t i = 0; i < n; ++i) {
-    values[i] = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(items.get(), i));
+    values[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(items.get(), i));
     if (values[i] == -1 && PyErr_Occurred()) return -1;
   }
   return static_cast<int>(n);

@@ -27,9 +27,8 @@ struct Errand {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
 };
 
-void* run_errand(void* argument) {
-  Errand& errand = *static_cast<Errand*>(argument);
-  const PyGILState_STATE gil = PyGILState_Ensure();
+void run(Errand& errand) {
+  const TakeTurn here;
   tls = errand.state;
   Py_XINCREF(tls.saved_hooks);
   tls.nested_here = 0;
@@ -47,6 +46,11 @@ void* run_errand(void* argument) {
     PyErr_Fetch(&errand.type, &errand.value, &errand.traceback);
   }
   Py_CLEAR(tls.saved_hooks);
+}
+
+void* run_errand(void* argument) {
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  run(*static_cast<Errand*>(argument));
   PyGILState_Release(gil);
   return nullptr;
 }

@@ -32,6 +32,14 @@ _Unwind_Reason_Code __real___gxx_personality_v0(int, _Unwind_Action, _Unwind_Exc
 
 namespace rushlight {
 
+#ifdef Py_GIL_DISABLED
+PyObject* turn = nullptr;
+int make_turn() {
+  if (!turn) turn = ::PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  return turn ? 0 : -1;
+}
+#endif
+
 void raise_caught() noexcept {
   try {
     throw;

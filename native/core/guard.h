@@ -1,5 +1,5 @@
 // No C++ exception may leave the core for Python, which is C: every function that Python is given, in a table of methods, a slot or
-// a vectorcall, is given as guarded<f>. It costs nothing until something is thrown.
+// a vectorcall, is given as guarded<f>. It costs nothing until something is thrown. Without the GIL it takes the turn (locks.h).
 #pragma once
 #include <type_traits>
 
@@ -22,12 +22,21 @@ template <typename R>
   }
 }
 
+// What a function does as Python calls it: it takes the turn (locks.h). The collector's visits do not: while they are made, no
+// other thread runs.
+struct Visit {
+  Visit() {}  // NOLINT: as TakeTurn
+};
+template <auto f>
+using Entry = std::conditional_t<std::is_convertible_v<decltype(f), traverseproc>, Visit, TakeTurn>;
+
 template <auto f>
 struct Guarded;
 template <typename R, typename... Args, R (*f)(Args...)>
 struct Guarded<f> {
   static R call(Args... args) noexcept {
     try {
+      const Entry<f> here;
       return f(args...);
     } catch (...) {
       return failed<R>();

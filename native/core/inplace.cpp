@@ -127,7 +127,7 @@ int remake_grad_fn(Tensor* view) {
 // write leads to the root before the write. Backwards the view's part of the gradient is replaced
 // by the gradient that `inner` gives for the view. A freed CopySlices cannot be run again.
 Node* make_rewrite(Tensor* view, Node* inner, int edge) {
-  static PyTypeObject* type = node_type("CopySlices");
+  PyTypeObject* type = node_type("CopySlices");
   Geometry g;
   if (!type || geometry_of(view, &g, view->base->data()) < 0) return nullptr;
   const int more = edge < 0;  // the write does not depend on the view's old values; the rest of the root still does

@@ -20,26 +20,35 @@ PyObject* const kRegistries[] = {PyUnicode_InternFromString("_parameters"), PyUn
 PyObject* own_attribute(PyObject* self, PyObject* name) {
   Ref attributes(PyObject_GenericGetDict(self, nullptr));
   if (!attributes) return nullptr;
-  PyObject* found = PyDict_GetItemWithError(attributes.get(), name);
+  Ref found = found_in(attributes.get(), name);
   for (PyObject* registry : kRegistries) {
     if (found || PyErr_Occurred()) break;
-    PyObject* members = PyDict_GetItemWithError(attributes.get(), registry);
-    if (!members || !PyDict_CheckExact(members)) break;
-    if (PyDict_GET_SIZE(members)) found = PyDict_GetItemWithError(members, name);
+    const Ref members = found_in(attributes.get(), registry);
+    if (!members || !PyDict_CheckExact(members.get())) break;
+    if (PyDict_GET_SIZE(members.get())) found = found_in(members.get(), name);
   }
-  return Py_XNewRef(found);
+  return found.release();
+}
+
+// What the class or a base has of that name.
+Ref of_class(PyTypeObject* type, PyObject* name) {
+#ifdef Py_GIL_DISABLED
+  return Ref(_PyType_LookupRef(type, name));
+#else
+  return Ref::borrow(_PyType_Lookup(type, name));
+#endif
 }
 
 PyObject* member_getattro(PyObject* self, PyObject* name) {
   PyTypeObject* type = Py_TYPE(self);
-  if (!_PyType_Lookup(type, name)) {
+  if (!of_class(type, name)) {
     PyObject* found = own_attribute(self, name);
     if (found || PyErr_Occurred()) return found;
   }
   PyObject* found = PyObject_GenericGetAttr(self, name);
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
   PyErr_Clear();  // before the look-up, which takes a pending error for its own
-  Ref getattr = Ref::borrow(_PyType_Lookup(type, kGetattr));
+  const Ref getattr = of_class(type, kGetattr);
   return PyObject_CallFunctionObjArgs(getattr.get(), self, name, nullptr);
 }
 
@@ -51,8 +60,8 @@ PyObject* find_members(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &cls, &getattr)) return nullptr;
   auto* type = reinterpret_cast<PyTypeObject*>(cls);
   if (type->tp_getattro != member_getattro && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && PyFunction_Check(getattr) &&
-      _PyType_Lookup(type, kGetattr) == getattr &&
-      _PyType_Lookup(type, kGetattribute) == _PyType_Lookup(&PyBaseObject_Type, kGetattribute)) {
+      of_class(type, kGetattr).get() == getattr &&
+      of_class(type, kGetattribute).get() == of_class(&PyBaseObject_Type, kGetattribute).get()) {
     type->tp_getattro = member_getattro;
     PyType_Modified(type);
   }

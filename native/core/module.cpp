@@ -182,16 +182,16 @@ PyObject* gradient_edge_function(PyObject*, PyObject* o) {
 
 // result_type(operands): torch's promotion of tensors and numbers.
 PyObject* result_type(PyObject*, PyObject* operands) {
-  Ref items(PySequence_Fast(operands, "result_type(sequence)"));
-  if (!items) return nullptr;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
+  const Ref given(PySequence_Fast(operands, "result_type(sequence)"));
+  if (!given) return nullptr;
+  const ItemsOf items(given.get());
+  for (Py_ssize_t i = 0; i < items.size(); ++i) {
+    PyObject* o = items[i];
     if (!is_tensor(o) && !is_python_scalar(o)) {
       return PyErr_Format(PyExc_TypeError, "expected Tensors or numbers, got %s", Py_TYPE(o)->tp_name);
     }
   }
-  const DType t = result_type_of(PySequence_Fast_ITEMS(items.get()), static_cast<int>(n));
+  const DType t = result_type_of(items.all(), static_cast<int>(items.size()));
   return Py_XNewRef(dtype_object(t));
 }
 
@@ -311,9 +311,13 @@ PyModuleDef kModule = {
     PyModuleDef_HEAD_INIT, "rushlight._core", "The native core of rushlight.", -1, kMethods, nullptr, nullptr, nullptr, nullptr};
 
 PyObject* make_module() {
+  if (make_turn() < 0) return nullptr;
   Ref module(PyModule_Create(&kModule));
   if (!module) return nullptr;
   PyObject* m = module.get();
+#ifdef Py_GIL_DISABLED
+  if (PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED) < 0) return nullptr;
+#endif
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
   for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kTensorFunctions, kWrappedFunctions,

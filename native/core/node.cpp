@@ -445,8 +445,10 @@ void drop_module_from_name(PyTypeObject* type) {
 }
 
 PyTypeObject* node_type(const char* name) {
-  PyObject* found = PyDict_GetItemString(node_types, name);
-  if (found) return reinterpret_cast<PyTypeObject*>(found);
+  const Ref key(PyUnicode_FromString(name));
+  if (!key) return nullptr;
+  Ref found = found_in(node_types, key.get());
+  if (found || PyErr_Occurred()) return reinterpret_cast<PyTypeObject*>(found.get());  // the dictionary keeps it
   // As torch's: a class of `builtins` with the default object repr. Made by hand because thousands of instances a second
   // need the plain allocator, not the one of Python-level subclasses.
   // Given by hand: a class without a dealloc of its own gets the one of Python-level subclasses, which is slower.
@@ -467,8 +469,8 @@ PyTypeObject* node_type(const char* name) {
   Ref type(PyType_FromSpecWithBases(&spec, bases.get()));
   if (!type) return nullptr;
   drop_module_from_name(reinterpret_cast<PyTypeObject*>(type.get()));
-  if (PyDict_SetItemString(node_types, name, type.get()) < 0) return nullptr;
-  return reinterpret_cast<PyTypeObject*>(type.get());  // the dictionary keeps it
+  // Another thread may have made the class meanwhile.
+  return reinterpret_cast<PyTypeObject*>(PyDict_SetDefault(node_types, key.get(), type.get()));
 }
 
 // ---------------------------------------------------------------- edges
@@ -488,13 +490,13 @@ int gradient_edge(Tensor* t, Edge* edge) {
     edge->node = nullptr;
     return 0;
   }
-  if (t->accumulator) {
-    Py_INCREF(t->accumulator);
+  if (t->accumulator && try_hold(as_object(t->accumulator))) {
     edge->node = t->accumulator;
     return 0;
   }
   Node* a = new_node(AccumulateGradType, Node::Accumulate, 0, 0, 1);
   if (!a) return -1;
+  allow_weak(as_object(a));
   Py_INCREF(t);
   a->variable = t;
   t->accumulator = a;

@@ -14,12 +14,13 @@ namespace rushlight {
 
 namespace {
 
+PyObject* const kNumpys = PyUnicode_InternFromString("numpy._core._multiarray_umath");
+
 // Whether NumPy is here, whoever imported it. Before that no object is an array or a number of NumPy's.
 bool has_numpy() {
   if (PyArray_API) return true;
-  static PyObject* name = PyUnicode_InternFromString("numpy._core._multiarray_umath");
   PyObject* modules = PyImport_GetModuleDict();
-  if (!modules || !name || !PyDict_Contains(modules, name)) return false;
+  if (!modules || !kNumpys || !PyDict_Contains(modules, kNumpys)) return false;
   if (_import_array() == 0) return true;
   PyErr_Clear();  // in the middle of its own import
   return false;
@@ -422,9 +423,9 @@ bool is_everyday(PyObject* o) {
 }
 
 bool list_has_arrays(PyObject* list) {
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(list, i);
-    if (!is_everyday(item) && is_array(item)) return true;
+  const ItemsOf items(list);
+  for (Py_ssize_t i = 0; i < items.size(); ++i) {
+    if (!is_everyday(items[i]) && is_array(items[i])) return true;
   }
   return false;
 }

@@ -238,26 +238,27 @@ class Takers {
   void look_in(PyObject* o) {
     look_at(o);
     if (!subclasses_ || (!PyTuple_Check(o) && !PyList_Check(o))) return;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) look_at(PySequence_Fast_GET_ITEM(o, i));
+    const ItemsOf items(o);
+    for (Py_ssize_t i = 0; i < items.size(); ++i) look_at(items[i]);
   }
 
   void look_at_all(PyObject* const* args, Py_ssize_t n, bool deep) {
     for (Py_ssize_t i = 0; i < n; ++i) deep ? look_in(args[i]) : look_at(args[i]);
   }
 
-  // The known answerer (borrowed); nullptr where somebody is to be asked.
-  PyObject* known(PyObject* func, PyObject* args) const {
-    if (mode_ || pytorchs_ || takers_.size() != 1 || Py_TYPE(takers_[0].get()) != known_type) return nullptr;
+  // The known answerer; empty where somebody is to be asked.
+  Ref known(PyObject* func, PyObject* args) const {
+    if (mode_ || pytorchs_ || takers_.size() != 1 || Py_TYPE(takers_[0].get()) != known_type) return {};
     const Py_ssize_t n = PyTuple_GET_SIZE(args);
     Ref key(PyTuple_New(n + 1));
-    if (!key) return nullptr;
+    if (!key) return {};
     PyTuple_SET_ITEM(key.get(), 0, Py_NewRef(func));
     for (Py_ssize_t i = 0; i < n; ++i) {
       PyObject* arg = PyTuple_GET_ITEM(args, i);
-      if (is_tensor(arg) && as_tensor(arg)->flags & kElsewhere) return nullptr;
+      if (is_tensor(arg) && as_tensor(arg)->flags & kElsewhere) return {};
       PyTuple_SET_ITEM(key.get(), i + 1, Py_NewRef(as_object(Py_TYPE(arg))));
     }
-    PyObject* found = PyDict_GetItemWithError(known_answers, key.get());
+    Ref found = found_in(known_answers, key.get());
     if (!found) PyErr_Clear();  // a function without a hash
     return found;
   }
@@ -267,7 +268,7 @@ class Takers {
   // Asks the mode, then the classes. `kwargs` may be nullptr. NotImplemented where all refuse.
   PyObject* ask(PyObject* func, PyObject* args, PyObject* kwargs) const {
     if (pytorchs_) return call_with_ours(func, args, kwargs);
-    if (PyObject* found = kwargs ? nullptr : known(func, args)) return PyObject_Call(Ref::borrow(found).get(), args, nullptr);
+    if (const Ref found = kwargs ? Ref() : known(func, args)) return PyObject_Call(found.get(), args, nullptr);
     Handed handed;
     Ref types(PyTuple_New(static_cast<Py_ssize_t>(takers_.size())));
     if (!types) return nullptr;
@@ -441,9 +442,9 @@ bool attribute_overridden(PyObject* self, PyObject* attribute, const char* how, 
   *result = nullptr;
   const Ref args(value ? PyTuple_Pack(2, self, value) : PyTuple_Pack(1, self));
   if (!args) return true;
-  if (PyObject* found = !strcmp(how, "__get__") ? takers.known(attribute, args.get()) : nullptr) {
-    if (found == Py_None) return false;
-    *result = PyObject_CallOneArg(Ref::borrow(found).get(), self);
+  if (const Ref found = !strcmp(how, "__get__") ? takers.known(attribute, args.get()) : Ref()) {
+    if (found.get() == Py_None) return false;
+    *result = PyObject_CallOneArg(found.get(), self);
     return true;
   }
   const Ref func(PyObject_GetAttrString(attribute, how));
@@ -507,9 +508,10 @@ PyObject* has_torch_function_variadic(PyObject*, PyObject* const* args, Py_ssize
 }
 
 PyObject* has_torch_function(PyObject* module, PyObject* relevant) {
-  Ref items(PySequence_Fast(relevant, "expected a sequence"));
-  if (!items) return nullptr;
-  return has_torch_function_variadic(module, PySequence_Fast_ITEMS(items.get()), PySequence_Fast_GET_SIZE(items.get()));
+  const Ref given(PySequence_Fast(relevant, "expected a sequence"));
+  if (!given) return nullptr;
+  const ItemsOf items(given.get());
+  return has_torch_function_variadic(module, items.all(), items.size());
 }
 
 PyObject* has_torch_function_unary(PyObject* module, PyObject* o) { return has_torch_function_variadic(module, &o, 1); }

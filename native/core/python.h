@@ -1,11 +1,9 @@
 // Python.h, included the one right way by every file that handles Python objects. NumPy's C API is numpy.h's.
 #pragma once
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
 #include <atomic>
 #include <string>
 
+#include "core/locks.h"
 #include "kernels/kernels.h"
 
 namespace rushlight {
@@ -49,6 +47,39 @@ class Owned {
 };
 using Ref = Owned<PyObject>;
 
+// dict[key]; empty where there is none, with an exception where the look-up failed.
+inline Ref found_in(PyObject* dict, PyObject* key) {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* found;
+  PyDict_GetItemRef(dict, key, &found);
+  return Ref(found);
+#else
+  return Ref::borrow(PyDict_GetItemWithError(dict, key));
+#endif
+}
+
+// What a list or a tuple of the program holds, to be looked at before anything else runs. Without the GIL another thread may
+// change a list at any time: then this is a copy.
+class ItemsOf {
+ public:
+#ifdef Py_GIL_DISABLED
+  explicit ItemsOf(PyObject* o) : kept_(o && PyList_Check(o) ? PyList_AsTuple(o) : Py_XNewRef(o)), o_(kept_.get()) {
+    if (!o_) PyErr_Clear();
+  }
+#else
+  explicit ItemsOf(PyObject* o) : o_(o) {}
+#endif
+  Py_ssize_t size() const { return o_ ? PySequence_Fast_GET_SIZE(o_) : 0; }
+  PyObject* operator[](Py_ssize_t i) const { return PySequence_Fast_GET_ITEM(o_, i); }
+  PyObject* const* all() const { return o_ ? PySequence_Fast_ITEMS(o_) : nullptr; }
+
+ private:
+#ifdef Py_GIL_DISABLED
+  Ref kept_;
+#endif
+  PyObject* o_;
+};
+
 // Up to N strong references with scope, for the objects of a call, added one by one.
 template <int N>
 class Held {
@@ -90,8 +121,8 @@ class Field {
   T* p_;
 };
 
-// Adds to a counter that is touched with the GIL held only; gives what it was. A locked instruction costs as much as a tenth of a
-// small op, and is needed where there is no GIL.
+// Adds to a counter that is touched with the GIL held, or in the turn, only; gives what it was. A locked instruction costs as much
+// as a tenth of a small op. Without the GIL some are touched by the kernels too.
 template <typename T>
 T count(std::atomic<T>& counter, T more) {
 #ifdef Py_GIL_DISABLED

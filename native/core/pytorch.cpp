@@ -26,10 +26,17 @@ bool names_torch(PyObject* name) {
   return text && (!strcmp(text, "torch") || begins(text, "torch."));
 }
 
+Ref named(PyObject* dict, const char* name) {
+  const Ref key(PyUnicode_FromString(name));
+  Ref found = key ? found_in(dict, key.get()) : Ref();
+  PyErr_Clear();
+  return found;
+}
+
 // Whether PyTorch's compiled module has the function in a class of its functions; they have neither a module nor a class.
 bool is_variable_function(PyObject* func) {
   PyObject* modules = PyImport_GetModuleDict();
-  const Ref compiled = Ref::borrow(modules ? PyDict_GetItemString(modules, "torch._C") : nullptr);
+  const Ref compiled = modules ? named(modules, "torch._C") : Ref();
   const Ref functions(compiled ? PyObject_GetAttrString(compiled.get(), "_VariableFunctions") : nullptr);
   const Ref name(functions ? PyObject_GetAttrString(func, "__name__") : nullptr);
   const Ref found(name ? PyObject_GetAttr(functions.get(), name.get()) : nullptr);
@@ -84,7 +91,7 @@ PyObject* to_ours(PyObject* o) {
 PyObject* to_pytorchs(PyObject* o) {
   if (!is_tensor(o)) return Py_NewRef(o);
   PyObject* modules = PyImport_GetModuleDict();  // whose function it is has been imported
-  const Ref torch = Ref::borrow(modules ? PyDict_GetItemString(modules, "torch") : nullptr);
+  const Ref torch = modules ? named(modules, "torch") : Ref();
   if (!torch && !PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "PyTorch is no longer in sys.modules");
   return torch ? PyObject_CallMethod(torch.get(), "from_dlpack", "O", o) : nullptr;
 }
@@ -102,7 +109,7 @@ bool is_pytorchs_tensor(PyTypeObject* type) {
 bool is_pytorchs_function(PyObject* func) {
   if (PyFunction_Check(func)) {
     PyObject* globals = PyFunction_GET_GLOBALS(func);
-    return names_torch(globals ? PyDict_GetItemString(globals, "__name__") : nullptr);
+    return globals && names_torch(named(globals, "__name__").get());
   }
   if (Py_TYPE(func) == &PyMethodDescr_Type || Py_TYPE(func) == &PyWrapperDescr_Type) {
     return is_compiled(PyDescr_TYPE(func));

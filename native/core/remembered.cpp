@@ -50,12 +50,10 @@ bool CallKey::put(PyObject* value, int depth) {
   if (PyUnicode_CheckExact(value)) return put(tagged(kTextTag)) && put(word_of(value));
   const bool tuple = PyTuple_CheckExact(value);
   if (depth || (!tuple && !PyList_CheckExact(value))) return false;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
+  const ItemsOf items(value);
+  const Py_ssize_t count = items.size();
   bool fits = put(tagged(tuple ? kTupleTag : kListTag, static_cast<uint64_t>(count)));
-  for (Py_ssize_t i = 0; fits && i < count; i++) {
-    PyObject* item = PySequence_Fast_GET_ITEM(value, i);
-    fits = !is_tensor(item) && put(item, depth + 1);
-  }
+  for (Py_ssize_t i = 0; fits && i < count; i++) fits = !is_tensor(items[i]) && put(items[i], depth + 1);
   return fits;
 }
 
@@ -143,9 +141,9 @@ void Remembering::keep(RememberedCalls& calls, const CallKey& key, PyObject* con
   // The key has the places of texts: they must stay.
   const auto hold = [&](PyObject* o) { return !PyUnicode_CheckExact(o) || PyList_Append(texts.get(), o) == 0; };
   for (Py_ssize_t i = 0; i < all; i++) {
-    const bool list = PyTuple_CheckExact(args[i]) || PyList_CheckExact(args[i]);
-    for (Py_ssize_t k = 0; list && k < PySequence_Fast_GET_SIZE(args[i]); k++) {
-      if (!hold(PySequence_Fast_GET_ITEM(args[i], k))) return PyErr_Clear();
+    const ItemsOf items(PyTuple_CheckExact(args[i]) || PyList_CheckExact(args[i]) ? args[i] : nullptr);
+    for (Py_ssize_t k = 0; k < items.size(); k++) {
+      if (!hold(items[k])) return PyErr_Clear();
     }
     if (!hold(args[i]) || (i >= n && !hold(PyTuple_GET_ITEM(kwnames, i - n)))) return PyErr_Clear();
   }

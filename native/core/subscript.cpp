@@ -327,18 +327,21 @@ Outcome read_int(PyObject* o, Py_ssize_t* value) {
   return Outcome::Done;
 }
 
+PyObject* const kCopy = PyUnicode_InternFromString("copy_");
+
 // A list of ints as an int64 tensor: a new reference; nullptr without an exception where it is anything else.
 PyObject* list_index(PyObject* list) {
-  Py_ssize_t n = PyList_GET_SIZE(list);
+  const ItemsOf items(list);
+  Py_ssize_t n = items.size();
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!PyLong_CheckExact(PyList_GET_ITEM(list, i))) return nullptr;
+    if (!PyLong_CheckExact(items[i])) return nullptr;
   }
   Ref index(as_object(new_tensor(DType::I64, 1, &n)));
   if (!index) return nullptr;
   int64_t* to = reinterpret_cast<int64_t*>(as_tensor(index.get())->data());
   for (Py_ssize_t i = 0; i < n; ++i) {
     int overflow;
-    to[i] = PyLong_AsLongLongAndOverflow(PyList_GET_ITEM(list, i), &overflow);
+    to[i] = PyLong_AsLongLongAndOverflow(items[i], &overflow);
     if (overflow) return nullptr;
   }
   return index.release();
@@ -584,8 +587,7 @@ int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
     Walk walk(t, recording);
     Outcome done = walk_key(&walk, key, true);
     if (tls.derivative && done == Outcome::Done && !walk.has_entries()) {
-      static PyObject* name = PyUnicode_InternFromString("copy_");
-      if (!name || check_captured(t, name, nullptr) < 0) return -1;
+      if (!kCopy || check_captured(t, kCopy, nullptr) < 0) return -1;
     }
     if (done == Outcome::Done && walk.has_entries()) {
       done = assign_places(t, &walk, value);

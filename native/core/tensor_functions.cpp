@@ -276,10 +276,10 @@ PyObject* arguments_of(PyObject*, PyObject* args) {
 }
 
 PyObject* bump_versions(PyObject*, PyObject* list) {
-  Ref items(PySequence_Fast(list, "bump_versions(list of tensors)"));
+  const Ref items(PySequence_Tuple(list));
   if (!items) return nullptr;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    PyObject* o = PyTuple_GET_ITEM(items.get(), i);
     if (!is_tensor(o)) {
       PyErr_SetString(PyExc_TypeError, "bump_versions(list of tensors)");
       return nullptr;

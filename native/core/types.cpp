@@ -96,7 +96,7 @@ PyObject* new_shape(int ndim, const Py_ssize_t* dims) {
 }
 
 // Shapes that were asked for lately. A program has few, and asks for them again and again: for `x.shape`, and for what a rule reads.
-// Guarded by the GIL.
+// Guarded by the GIL: without, a shape that all threads count references of would cost more than a new one.
 struct KnownShape {
   static constexpr int kDims = 4;
   PyObject* shape;  // strong, or nullptr
@@ -177,9 +177,12 @@ int init_lengths(PyObject* module) {
   return type ? PyModule_AddObjectRef(module, "Lengths", type.get()) : -1;
 }
 
+namespace {
+PyObject* const kName = PyUnicode_InternFromString("_name");
+}
+
 int rank_of_format(PyObject* format) {
-  static PyObject* const key = PyUnicode_InternFromString("_name");
-  const Ref name(PyObject_GetAttr(format, key));
+  const Ref name(PyObject_GetAttr(format, kName));
   if (!name) return -1;
   const auto is = [&](const char* text) {
     return PyUnicode_Check(name.get()) && !PyUnicode_CompareWithASCIIString(name.get(), text);

@@ -38,6 +38,7 @@ PyObject* new_object(PyTypeObject* type, Storage* s) {
     drop(s);
     return nullptr;
   }
+  allow_weak(o);
   as_untyped(o)->storage = s;
   s->object = o;
   return o;
@@ -46,7 +47,7 @@ PyObject* new_object(PyTypeObject* type, Storage* s) {
 // The Python object of a storage, a new reference; a new object where the old object is in its
 // deallocation (weak references are told before the object lets go of the storage).
 PyObject* object_of(Storage* s) {
-  if (s->object && Py_REFCNT(s->object) > 0) return Py_NewRef(s->object);
+  if (s->object && try_hold(s->object)) return s->object;
   return new_object(UntypedStorageType, hold(s));
 }
 
@@ -110,12 +111,12 @@ int read_byte(PyObject* o, char* value) {
 }
 
 Storage* storage_of_bytes(PyObject* sequence) {
-  const Ref items(PySequence_Fast(sequence, "expected a sequence"));
+  const Ref items(PySequence_Tuple(sequence));
   if (!items) return nullptr;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
+  const Py_ssize_t n = PyTuple_GET_SIZE(items.get());
   Storage* s = new_storage(static_cast<size_t>(n));
   for (Py_ssize_t i = 0; s && i < n; ++i) {
-    PyObject* item = i < PySequence_Fast_GET_SIZE(items.get()) ? PySequence_Fast_GET_ITEM(items.get(), i) : Py_None;
+    PyObject* item = PyTuple_GET_ITEM(items.get(), i);
     if (PyLong_Check(item) && read_byte(item, s->data + i) == 0) continue;
     if (!PyErr_Occurred()) {
       PyErr_Format(PyExc_RuntimeError,

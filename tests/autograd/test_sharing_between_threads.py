@@ -253,3 +253,221 @@ def test_ten_thousand_training_steps_of_eight_threads():
     gc.collect()
     assert len(gc.get_objects()) - objects < 100  # over 10,000 steps
     assert sys.getallocatedblocks() - blocks < 1000
+
+
+def test_first_calls_of_many_ops_at_once():
+    """What a first call finds or makes (rules, arguments, kernels) is there for all who called."""
+    from _alone import run_alone
+
+    run_alone(
+        """
+        sys.setswitchinterval(1e-4)
+        F = torch.nn.functional
+        calls = [
+            lambda x: torch.softmax(x, 0),
+            lambda x: torch.cumsum(x, 0),
+            lambda x: torch.logsumexp(x, 0),
+            lambda x: torch.sort(x, 0),
+            lambda x: torch.flip(x, (0,)),
+            lambda x: torch.var(x, 0),
+            lambda x: torch.prod(x, 0),
+            lambda x: torch.where(x > 0, x, -x),
+            lambda x: x @ x,
+            lambda x: torch.einsum("ij,kj->ik", x, x),
+            lambda x: torch.linalg.inv(x + 9 * torch.eye(4)),
+            lambda x: torch.fft.rfft(x),
+            lambda x: x[[0, 2], 1:],
+            lambda x: F.layer_norm(x, (4,)),
+            lambda x: F.max_pool2d(x[None], 2),
+            lambda x: F.conv2d(x[None, None], torch.ones(1, 1, 2, 2)),
+            lambda x: F.interpolate(x[None, None], scale_factor=2, mode="bilinear"),
+            lambda x: F.cross_entropy(x, torch.tensor([0, 1, 2, 3])),
+        ]
+        base = torch.arange(16.0).reshape(4, 4).sin()
+
+        def gradient(call):
+            x = base.clone().requires_grad_()
+            y = call(x)
+            y = y[0] if isinstance(y, tuple) else y
+            (y.abs().sum() if y.is_complex() else y.sum()).backward()
+            return x.grad
+
+        failed = []
+        for call in calls:
+            gate, found = threading.Barrier(3), []
+            def one():
+                gate.wait()
+                try:
+                    found.append(gradient(call))
+                except Exception as e:
+                    failed.append(e)
+            threads = [threading.Thread(target=one) for _ in range(3)]
+            for t in threads: t.start()
+            for t in threads: t.join()
+            alone = gradient(call)
+            assert all(torch.equal(g, alone) for g in found)
+        assert not failed, failed
+        """
+    )
+
+
+def test_remembered_calls_of_several_threads():
+    """Calls of many shapes, which take each other's places among those that are remembered."""
+    pool = torch.nn.functional.max_pool2d
+    inputs = [
+        torch.arange(float(h * w)).reshape(1, h, w) for h in range(4, 12) for w in range(4, 12)
+    ]
+    expected = [[pool(x, k).sum().item() for x in inputs] for k in (2, 3)]
+
+    def call():
+        for _ in range(5):
+            assert [[pool(x, k).sum().item() for x in inputs] for k in (2, 3)] == expected
+
+    together(*[call] * 4)
+
+
+def test_lists_that_another_thread_changes():
+    """A call uses what it found in a list, or says what is wrong with it."""
+    numbers, rows, tensors = [1.0] * 40, [[1, 2], [3, 4]], [torch.ones(3)] * 8
+    done = []
+
+    def change():
+        while not done:
+            numbers.append(1.0), rows.append([5, 6]), tensors.append(torch.ones(3))
+            numbers.pop(), rows.pop(), tensors.pop()
+            rows[0] = [1, 2]
+
+    def call():
+        try:
+            for _ in range(500):
+                assert torch.tensor(numbers).shape[0] in (40, 41)
+                assert torch.tensor(rows).shape[0] in (2, 3)
+                assert torch.cat(tensors).shape[0] in (24, 27)
+                assert torch.stack(tensors).sum() in (24, 27)
+                assert torch.arange(9.0)[rows[0]].tolist() == [1, 2]
+                assert torch.zeros(rows[0]).shape == (1, 2)
+        finally:
+            done.append(True)
+
+    together(change, call, call)
+
+
+def test_memory_that_one_thread_takes_and_another_gives_back():
+    """A block is nobody else's while it is used: what was written there is what is found."""
+    from queue import Queue
+
+    given: list[Queue] = [Queue(maxsize=8) for _ in range(3)]
+
+    def work(me):
+        for i in range(400):
+            size = (3, 40, 300, 5_000, 90_000)[i % 5]
+            given[(me + 1) % 3].put((torch.full((size,), float(i + me * 1000)), i + me * 1000))
+            t, value = given[me].get()
+            assert t.min() == value and t.max() == value
+
+    together(*[lambda me=me: work(me) for me in range(3)])
+
+
+def test_one_leaf_in_graphs_that_come_and_go():
+    """A leaf's node goes with its last graph; the next, which another thread makes, has another."""
+    x = torch.ones(2, requires_grad=True)
+
+    def record():
+        for _ in range(2000):
+            (x * 2).sum()
+
+    def backward():
+        for _ in range(500):
+            (x * 1).sum().backward()
+
+    together(record, record, backward, backward)
+    assert x.grad.tolist() == [1000, 1000]
+
+
+def test_one_storage_object_for_all_threads():
+    x = torch.ones(4)
+    wrong = []
+
+    def ask():
+        for _ in range(2000):
+            if x.untyped_storage() is not x.untyped_storage():
+                wrong.append(True)
+            x.untyped_storage()
+
+    together(*[ask] * 4)
+    assert not wrong and x.untyped_storage().nbytes() == 16
+
+
+def test_members_of_a_module_that_others_replace():
+    linear = torch.nn.Linear(2, 2)
+    done = []
+
+    def replace():
+        while not done:
+            linear.weight = torch.nn.Parameter(torch.ones(2, 2))
+
+    def read():
+        try:
+            for _ in range(3000):
+                assert linear.weight.shape == (2, 2) and linear.bias is not None
+        finally:
+            done.append(True)
+
+    together(replace, read, read)
+
+
+def test_a_mode_of_one_thread_and_calls_of_another():
+    class Counting(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(threading.get_ident())
+            return func(*args, **(kwargs or {}))
+
+    seen = []
+
+    def with_mode():
+        for _ in range(200):
+            with Counting():
+                torch.ones(2) + 1
+
+    def without():
+        for _ in range(1000):
+            assert (torch.ones(2) + 1).tolist() == [2, 2]
+
+    together(with_mode, without, without)
+    assert len(set(seen)) == 1 and len(seen) == 400
+
+
+@pytest.mark.parametrize("size", [4, 100_000])
+def test_a_hook_may_wait_for_another_thread(size):
+    """Here without letting go of the interpreter: the other thread has to come in all the same."""
+    x = torch.ones(size, requires_grad=True)
+    called, answered = [], []
+
+    def hook(g):
+        called.append(True)
+        while not answered:
+            pass
+        return g * answered[0]
+
+    def answer():
+        while not called:
+            pass
+        answered.append((torch.ones(size) * 3).max().item())
+
+    y = x * 2
+    y.register_hook(hook)
+    together(lambda: y.sum().backward(), answer)
+    assert x.grad.max() == 6
+
+
+def test_hooks_that_several_threads_register():
+    module = torch.nn.Identity()
+    called = []
+
+    def register():
+        for _ in range(200):
+            module.register_forward_hook(lambda *_: called.append(True))
+
+    together(*[register] * 4)
+    module(torch.ones(1))
+    assert len(called) == 800

@@ -70,8 +70,9 @@ Ref movedim(const TensorInfo& a, const Sizes& source, const Sizes& destination) 
 
 // ---- another place
 
+PyObject* const kMemoryFormat = PyUnicode_InternFromString("memory_format");
+
 Ref contiguous_in(const TensorInfo& a, Any format) {
-  static PyObject* const keyword = PyUnicode_InternFromString("memory_format");
   const bool plain = format == callbacks.contiguous_format.get();
   const int rank = plain ? 0 : rank_of_format(format);
   if (rank < 0) return {};
@@ -82,7 +83,7 @@ Ref contiguous_in(const TensorInfo& a, Any format) {
   if (!rank && !plain) return fail(PyExc_RuntimeError, "preserve memory format is unsupported by the contiguous operator");
   if (!rank) return called(callbacks.contiguous_copy, a);
   PyObject* slots[] = {as_object(a.tensor), format};
-  const Ref names = tuple_of(Ref::borrow(keyword));
+  const Ref names = tuple_of(Ref::borrow(kMemoryFormat));
   PyObject* clone = callbacks.clone.get();
   return owned(clone ? PyObject_Vectorcall(clone, slots, 1, names.get()) : nullptr);
 }

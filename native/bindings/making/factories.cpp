@@ -121,10 +121,12 @@ class Numbers {
 
   // False where there is anything else, or where lists of one level have several lengths.
   bool look(PyObject* data) {
-    for (PyObject* first = data; is_row(first); first = PySequence_Fast_GET_ITEM(first, 0)) {
+    for (Ref first = Ref::borrow(data); is_row(first.get());) {
       if (sizes.ndim == kMaxDims) return false;
-      sizes.add(PySequence_Fast_GET_SIZE(first), 0);
-      if (!PySequence_Fast_GET_SIZE(first)) break;
+      const ItemsOf items(first.get());
+      sizes.add(items.size(), 0);
+      if (!items.size()) break;
+      first = Ref::borrow(items[0]);
     }
     return each(data, 0, [this](PyObject* o) {
       kinds_ |= PyFloat_CheckExact(o)     ? kFloat
@@ -185,9 +187,11 @@ class Numbers {
   template <class F>
   bool each(PyObject* o, int dim, const F& f) const {
     if (dim == sizes.ndim) return f(o);
-    if (!is_row(o) || PySequence_Fast_GET_SIZE(o) != sizes.shape[dim]) return false;
+    if (!is_row(o)) return false;
+    const ItemsOf items(o);
+    if (items.size() != sizes.shape[dim]) return false;
     for (Py_ssize_t i = 0; i < sizes.shape[dim]; ++i) {
-      if (!each(PySequence_Fast_GET_ITEM(o, i), dim + 1, f)) return false;
+      if (!each(items[i], dim + 1, f)) return false;
     }
     return true;
   }

@@ -13,6 +13,7 @@
 
 namespace rushlight {
 
+inline PyObject* const kTypeOfDevice = PyUnicode_InternFromString("type");
 inline thread_local bool on_cpu = true;  // whether the default device of this thread is the CPU
 
 // The arguments of a call of a function that makes tensors.
@@ -47,10 +48,9 @@ struct Making {
     return here;
   }
   static bool names_cpu(PyObject* value) {
-    static PyObject* const type = PyUnicode_InternFromString("type");
     if (PyUnicode_Check(value)) return PyUnicode_CompareWithASCIIString(value, "cpu") == 0;
     if (as_object(Py_TYPE(value)) != registry.device_type) return false;
-    const Ref named(PyObject_GetAttr(value, type));
+    const Ref named(PyObject_GetAttr(value, kTypeOfDevice));
     if (!named) throw Raised();
     return PyUnicode_CompareWithASCIIString(named.get(), "cpu") == 0;
   }
@@ -72,10 +72,12 @@ struct Making {
     if (n <= first) return false;
     PyObject* const* items = args + first;
     Py_ssize_t count = n - first;
-    if (PyTuple_Check(*items) || PyList_CheckExact(*items)) {
+    const bool list = PyTuple_Check(*items) || PyList_CheckExact(*items);
+    const ItemsOf inside(list ? *items : nullptr);
+    if (list) {
       if (count > 1 && !listed) return false;
-      count = PySequence_Fast_GET_SIZE(*items);
-      items = PySequence_Fast_ITEMS(*items);
+      count = inside.size();
+      items = inside.all();
     } else if (listed) {
       return false;
     }

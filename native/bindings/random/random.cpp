@@ -287,6 +287,7 @@ Ref beta_gradients(const TensorInfo& a, const TensorInfo& b, const TensorInfo& x
 }
 
 // ---- calls as programs write them: new tensors, and fills of tensors without history
+PyObject* const kState = PyUnicode_InternFromString("_state");
 PyObject* usual = nullptr;  // the generator that draws where a call names none; lives as long as the process
 
 Nothing random_default(Any generator) {
@@ -296,10 +297,9 @@ Nothing random_default(Any generator) {
 
 // What a call draws from; nullptr where that is not the core's.
 Generator* source(Making& call) {
-  static PyObject* const name = PyUnicode_InternFromString("_state");
   PyObject* from = call.generator ? call.generator : usual;
   if (!from || tls.transform || Py_TYPE(from) != Py_TYPE(usual)) return nullptr;
-  call.state = Ref(PyObject_GetAttr(from, name));
+  call.state = Ref(PyObject_GetAttr(from, kState));
   if (!call.state) throw Raised();
   return PyCapsule_IsValid(call.state.get(), kCapsule) ? static_cast<Generator*>(PyCapsule_GetPointer(call.state.get(), kCapsule))
                                                        : nullptr;

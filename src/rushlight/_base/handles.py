@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ from .errors import warn
 __all__ = ["RemovableHandle", "run_hook", "warn_if_has_hooks"]
 
 runs: Any = None  # `HookRuns`, while anybody follows the calls
+_numbering = threading.Lock()
 
 
 def run_hook(kind: str, number: int, hook: Callable[..., object], *values: object) -> Any:
@@ -42,8 +44,9 @@ class RemovableHandle:
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
+        with _numbering:
+            self.id = RemovableHandle.next_id
+            RemovableHandle.next_id += 1
         if runs is not None:
             runs.registered(self.id)
         if extra_dict is None:

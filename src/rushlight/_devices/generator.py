@@ -4,6 +4,7 @@ accelerators, whose numbers are a function of a seed and of a place in its seque
 from __future__ import annotations
 
 import os
+import threading
 from struct import pack, unpack
 from typing import Any, TypeAlias
 
@@ -29,6 +30,9 @@ __all__ = [
 _kernels = _core.kernels
 
 
+_taking = threading.Lock()  # so that no block is drawn by two threads
+
+
 class Place:
     """Where an accelerator's generator is in the sequence of a seed: how many words of 32 bits were
     drawn. They are drawn in blocks of four."""
@@ -38,8 +42,9 @@ class Place:
 
     def take(self, words: int) -> int:
         """The number of the first of the blocks that give so many words, which are drawn now."""
-        first = self.offset // 4
-        self.offset = (self.offset + -(-words // 4) * 4) % 2**64
+        with _taking:
+            first = self.offset // 4
+            self.offset = (self.offset + -(-words // 4) * 4) % 2**64
         return first
 
 

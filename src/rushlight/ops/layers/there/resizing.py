@@ -56,7 +56,7 @@ def _tables(
     if found is None:
         begins, sources, values = _runs_of(*padding.arrays_of((places, weights)), size)
         while len(_runs) >= _KEPT:
-            _runs.pop(next(iter(_runs)), None)
+            _runs.pop(list(_runs)[0], None)  # noqa: RUF015  (other threads may add one)
         # The tensors are kept too, so that no others get their ids.
         there = _there(begins, like, "int64"), _there(sources, like, "int64")
         found = _runs[key] = (*there, _there(values, like, kind), places, weights)

@@ -75,7 +75,7 @@ def _table(kind: str, n: int, like: Tensor) -> Tensor:
         found = _core.copy_to(_core.wrap(pairs), device)
         if n <= _LONGEST:
             while len(_tables) >= _KEPT:
-                _tables.pop(next(iter(_tables)), None)
+                _tables.pop(list(_tables)[0], None)  # noqa: RUF015  (other threads may add one)
             _tables[key] = found
     return found
 
