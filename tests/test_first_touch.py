@@ -9,9 +9,11 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 
-# Imports a module and counts: modules of ours, all modules, instructions of our files.
+# Runs imports and counts: modules of ours, all modules, instructions of our files.
 COUNTED = """
 import json, sys
 instructions = 0
@@ -24,7 +26,7 @@ def count(frame, event, _):
     return count
 before = set(sys.modules)
 sys.settrace(count)
-import rushlight
+IMPORTS
 sys.settrace(None)
 new = set(sys.modules) - before
 print(json.dumps([sum(n.startswith("rushlight") for n in new), len(new), instructions]))
@@ -42,11 +44,17 @@ def output(program, *options):
     return ran.stdout
 
 
-def test_what_an_import_costs():
-    ours, modules, instructions = json.loads(output(COUNTED))
-    assert ours <= 60
-    assert modules <= 100
-    assert instructions <= 130_000
+@pytest.mark.parametrize(
+    ("imports", "most"),
+    [
+        ("import rushlight", (60, 100, 130_000)),
+        ("import rushlight; rushlight.install_as_torch(); import torch", (65, 160, 430_000)),
+    ],
+)
+def test_what_an_import_costs(imports, most):
+    """Modules of ours, all modules, and instructions."""
+    counted = json.loads(output(COUNTED.replace("IMPORTS", imports)))
+    assert [n <= limit for n, limit in zip(counted, most, strict=True)] == [True] * 3, counted
 
 
 def test_the_index_is_current():
