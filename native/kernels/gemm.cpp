@@ -276,7 +276,8 @@ void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, cons
   const ptrdiff_t mn = m * n;
   const bool split = parallel && k > 0 && mn >= kParallelProduct / k && get_num_threads() > 1;
   Product p{dtype, m, n, k, a, b, bias, beta != 0.0, static_cast<char*>(c), ldc};
-  const bool small = k == 0 || mn <= kBlasProduct / k || ((m == 1 || n == 1) && a.column == 1 && b.row == 1);
+  // A library's product of a row or a column may add all terms in a row, whose roundings grow with the length.
+  const bool small = k == 0 || mn <= kBlasProduct / k || m == 1 || n == 1;
   const bool real = type == DType::F32 || type == DType::F64;
   if (real && !half && !dense_kernels().own_gemm && !(small && simple) && is_gemm_operand(m, k, a.row, a.column) &&
       is_gemm_operand(k, n, b.row, b.column) && blas_available())

@@ -24,7 +24,7 @@ def analytic_hessian() -> torch.Tensor:
     return torch.stack([torch.autograd.grad(g[i], x, retain_graph=True)[0] for i in range(3)])
 
 
-@pytest.mark.parametrize("outer, inner", itertools.product([jacrev, jacfwd], repeat=2))
+@pytest.mark.parametrize("outer, inner", list(itertools.product([jacrev, jacfwd], repeat=2)))
 def test_second_derivatives_in_any_order(outer, inner) -> None:
     assert torch.allclose(outer(inner(f))(X), analytic_hessian())
     batch = torch.stack([X, X * 2])

@@ -288,7 +288,6 @@ def backward(
     _run(roots, gradients, retain, bool(create_graph), inputs, inputs is not None)
 
 
-@overridable
 @overload
 def grad(
     outputs: _Tensors,
@@ -313,6 +312,7 @@ def grad(
     is_grads_batched: bool = ...,
     materialize_grads: bool = ...,
 ) -> dict[_K, Tensor]: ...
+@overridable
 def grad(
     outputs: object,
     inputs: object,

@@ -402,6 +402,9 @@ def _unpool(n: int) -> None:
 
 def _place(x: Tensor, indices: Tensor, shape: tuple[int, ...], n: int) -> Tensor:
     rows, size = _planes(shape, n)
+    if rows * size * x.element_size() >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={[rows, size]}")
+    out = x.new_zeros((rows, size))
     at = indices.reshape(rows, math.prod(indices.shape[-n:])).long()
     outside = (at < 0) | (at >= size)
     if anywhere(outside):
@@ -410,7 +413,7 @@ def _place(x: Tensor, indices: Tensor, shape: tuple[int, ...], n: int) -> Tensor
             + "x".join(map(str, shape[-n:]))
             + ")"
         )
-    return x.new_zeros((rows, size)).scatter_(1, at, x.reshape(at.shape)).reshape(shape)
+    return out.scatter_(1, at, x.reshape(at.shape)).reshape(shape)
 
 
 _pool_unpool = linear(
