@@ -152,7 +152,7 @@ TSAN_SUPPRESSIONS ?=
 TSAN_ARGS ?= tests/autograd/test_sharing_between_threads.py tests/autograd/test_deep_and_threads.py \
   tests/native/test_changes_under_way.py tests/native/test_storage.py tests/autograd/test_modes.py
 tsan: $(VENV)-tsan/installed
-	TSAN_OPTIONS=exitcode=99:suppressions=$(TSAN_SUPPRESSIONS) \
+	PYTHON_GIL=0 TSAN_OPTIONS=exitcode=99:suppressions=$(TSAN_SUPPRESSIONS) \
 	$(VENV)-tsan/bin/python -m pytest -p no:cacheprovider --capture=sys $(TSAN_ARGS)
 
 $(VENV)-tsan/ready: tools/setup_venv.py pyproject.toml
