@@ -3,8 +3,8 @@
 python tools/ops_index.py              after a name or a file was added, renamed or moved
 python tools/ops_index.py --check      says whether the index is out of date
 
-Every file is imported from a copy of the package with an empty index, and each name is noted with
-the file whose statement put the name into the table.
+Every file of src/ is imported, over the core that is installed, from a copy with an empty index;
+each name is noted with the file whose statement put the name into the table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import os
 import shutil
 import sys
 import tempfile
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, SourceFileLoader
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,11 @@ def current(package: Path) -> str:
             copy_function=os.symlink,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
+        installed = find_spec("rushlight")
+        assert installed is not None and installed.origin is not None, "make install comes first"
+        for core in (Path(installed.origin).with_name(f"_core{end}") for end in EXTENSION_SUFFIXES):
+            if core.exists() and not (copy / core.name).exists():
+                (copy / core.name).symlink_to(core)
         (copy / TARGET).unlink(missing_ok=True)
         (copy / TARGET).touch()
         return found(copy)
