@@ -192,6 +192,7 @@ x.itemsize = 1                    # raises
 x.nbytes = 1                      # raises
 x.shape = (1,)                    # raises
 x.dtype = t.int64                 # raises
+t.frombuffer(memoryview(bytearray(8))[::2], dtype=t.uint8)   # raises
 x.grad_fn = None                  # raises
 x.is_leaf = True                  # raises
 x.T = 1                           # raises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ... import _core
@@ -12,7 +12,7 @@ from ..._core import Op
 from ..._devices import of
 from ..making.casts import to_copy
 from ..making.creation import zeros_like
-from ..table.arrays import Array, as_type, cell, held_number, warn_once
+from ..table.arrays import Array, as_type, cell, held_number, joined_sizes, warn_once
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one, pair
@@ -472,19 +472,6 @@ def _fitted(input: Tensor, src: Any, non_blocking: bool) -> Any:
     if joined != shape:
         _core.refuse_shape(shape, joined)
     return src.expand(shape)
-
-
-def joined_sizes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
-    """The sizes that tensors of two sizes are broadcast to; torch's error where there are none."""
-    ndim = max(len(a), len(b))
-    left, right = ((1,) * (ndim - len(sizes)) + tuple(sizes) for sizes in (a, b))
-    for at in reversed(range(ndim)):
-        if left[at] != right[at] and 1 not in (left[at], right[at]):
-            raise RuntimeError(
-                f"The size of tensor a ({left[at]}) must match the size of tensor b ({right[at]}) "
-                f"at non-singleton dimension {at}"
-            )
-    return tuple(n if m == 1 else m for m, n in zip(left, right, strict=True))
 
 
 _copied = general(

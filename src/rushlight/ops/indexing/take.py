@@ -11,8 +11,8 @@ from ..._base import determinism as _determinism
 from ..._base.outside import np
 from ..._base.size import Size
 from ..._core import Op
-from ..elementwise.selection import fill_, joined_sizes, masked_fill, where
-from ..layout.shape import expand
+from ..elementwise.selection import fill_, masked_fill, where
+from ..layout.shape import common_shape, expand
 from ..layout.slices import diagonal, select, slice_backward, slice_op
 from ..making.creation import zeros_like
 from ..table.arrays import Array, anywhere, check_tensor, dim_in, distinct, scalar_name
@@ -146,7 +146,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         dim = dim_in(dim, input.ndim)
         have, want = list(input.shape), list(indices.shape)
         have[dim] = want[dim]
-        common = list(joined_sizes(tuple(have), tuple(want)))
+        common = common_shape([have, want])
         input = expand(input, [*common[:dim], input.shape[dim], *common[dim + 1 :]])
         indices = expand(indices, common)
     size = input.shape[dim] if input.ndim else 1
@@ -162,7 +162,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 def _masked_select(x: Array, mask: Array) -> Array:
     if mask.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    shape = joined_sizes(mask.shape, x.shape)
+    shape = common_shape([mask.shape, x.shape])
     if mask.shape != shape:
         mask = np.broadcast_to(mask, shape)
     if x.shape != shape:
@@ -171,7 +171,7 @@ def _masked_select(x: Array, mask: Array) -> Array:
 
 
 def _spread(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
-    shape = joined_sizes(mask.shape, tuple(shape))
+    shape = common_shape([mask.shape, shape])
     out = np.zeros(shape, g.dtype)
     out[np.broadcast_to(mask, shape)] = g
     return out
@@ -218,7 +218,7 @@ def _write_masked(x: Array, mask: Array, source: Array) -> None:
             "masked_scatter: expected self and source to have same dtypes but got"
             f"{scalar_name(x)} and {scalar_name(source)}"
         )
-    shape = joined_sizes(mask.shape, x.shape)
+    shape = common_shape([mask.shape, x.shape])
     if shape != x.shape:
         _core.refuse_shape(x.shape, shape)
     mask = np.broadcast_to(mask, shape)
@@ -229,7 +229,7 @@ def _write_masked(x: Array, mask: Array, source: Array) -> None:
 
 
 def _masked_scatter(x: Array, mask: Array, source: Array) -> Array:
-    out = np.broadcast_to(x, joined_sizes(mask.shape, x.shape)).copy()
+    out = np.broadcast_to(x, common_shape([mask.shape, x.shape])).copy()
     _write_masked(out, mask, source)
     return out
 

@@ -11,6 +11,7 @@ or the op that writes the gradient into zeros at the view's place (`_select_back
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from ..._base.dtypes import dtype
 from ..._base.dtypes import dtype as dtype_class
 from ..._base.outside import np
 from ..._core import Op, Tensor
-from ..table.arrays import Array, check_tensors, is_half
+from ..table.arrays import Array, check_tensors, is_half, joined_sizes
 from ..table.kinds import composed, composite, linear
 from ..table.signature import Ints
 
@@ -294,20 +295,7 @@ broadcast_to = composed(
 
 def common_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """The shape that all broadcast to."""
-    result: list[int] = []
-    for shape in shapes:
-        result[:0] = [1] * (len(shape) - len(result))
-        shift = len(result) - len(shape)
-        for i, n in enumerate(shape):
-            have = result[i + shift]
-            if have == 1:
-                result[i + shift] = n
-            elif n not in (1, have):
-                raise RuntimeError(
-                    f"The size of tensor a ({have}) must match the size of tensor b ({n}) at "
-                    f"non-singleton dimension {i + shift}"
-                )
-    return tuple(result)
+    return functools.reduce(joined_sizes, shapes, ())
 
 
 @composite(method=False)

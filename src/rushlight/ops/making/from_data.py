@@ -285,15 +285,7 @@ def _by_element(data: Any, dtype: dtype | None) -> Tensor:
     leaves: list[Any] = []
     if 0 not in sizes:
         _elements(data, sizes, 0, leaves)
-    kind = (
-        "c"
-        if type_.is_complex
-        else "f"
-        if type_.is_floating_point
-        else "b"
-        if type_ is dtypes.bool
-        else "i"
-    )
+    kind = type_.kind
     values = [_number_of(leaf, kind) for leaf in leaves]
     found = _numbers(values, dtype=type_, device="cpu")
     if found is not NotImplemented:
@@ -462,6 +454,8 @@ def frombuffer(
             "object does not implement Python buffer protocol. It is of type "
             f"{type(buffer).__name__}."
         ) from None
+    if not memory.c_contiguous:
+        raise RuntimeError("could not retrieve buffer from object. Its bytes are not in a row.")
     if memory.readonly:
         warn_once(
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
@@ -490,6 +484,5 @@ def frombuffer(
             f"not be greater than actual buffer length ({size} bytes)"
         )
     if memory.readonly:
-        raw = np.frombuffer(buffer, np.uint8, count * item, offset)
-        return _wrap_data(raw.view(dtype.numpy), requires_grad)
+        return _wrap_data(np.frombuffer(memory, dtype.numpy, count, offset), requires_grad)
     return placed(_as_data(over(memory.cast("B")[offset:], dtype, (count,))), cpu, requires_grad)

@@ -40,6 +40,7 @@ __all__ = [
     "held_number",
     "is_half",
     "is_stored",
+    "joined_sizes",
     "listed",
     "none_left",
     "refuse",
@@ -266,6 +267,19 @@ def cell(value: complex, dtype: np.dtype[Any]) -> Array:
     """A Python number as a 0-d array of the type; one that does not fit is refused."""
     number = held_number(value, from_numpy_dtype(dtype))
     return as_type(np.array(number), dtype) if is_stored(dtype) else np.array(number, dtype)
+
+
+def joined_sizes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    """The sizes that tensors of two sizes are broadcast to; torch's error where there are none."""
+    ndim = max(len(a), len(b))
+    left, right = ((1,) * (ndim - len(sizes)) + tuple(sizes) for sizes in (a, b))
+    for at in reversed(range(ndim)):
+        if left[at] != right[at] and 1 not in (left[at], right[at]):
+            raise RuntimeError(
+                f"The size of tensor a ({left[at]}) must match the size of tensor b ({right[at]}) "
+                f"at non-singleton dimension {at}"
+            )
+    return tuple(n if m == 1 else m for m, n in zip(left, right, strict=True))
 
 
 def check_tensors(values: Sequence[Any]) -> None:

@@ -29,8 +29,8 @@ from ...._devices.launch import (
     told,
 )
 from ...._devices.there import numbers_of, there
-from ...elementwise.selection import joined_sizes
 from ...layers import pooling
+from ...layout.shape import common_shape
 from ...layout.there.rearranging import copied, duplicate, filled, movable, wide, zeros
 from ...table.arrays import cell
 from .. import index_select as index_select_ops
@@ -573,7 +573,7 @@ def _mask(mask: Tensor, shape: Ints) -> Tensor | None:
 def masked_select(x: Tensor, mask: Any) -> Tensor:
     if not movable(x, mask) or mask.dtype is not bool_type:
         return NotImplemented
-    shape = joined_sizes(mask.shape, x.shape) or (1,)
+    shape = common_shape([mask.shape, x.shape]) or (1,)
     seen = _views.expand(x, shape)
     return index_get(seen, _mask(mask, shape), tuple(range(len(shape))), 0)
 
@@ -582,7 +582,7 @@ def masked_select(x: Tensor, mask: Any) -> Tensor:
 def _masked_select_backward(g: Any, mask: Any, shape: Ints) -> Tensor:
     if not movable(g, mask) or mask.dtype is not bool_type:
         return NotImplemented
-    shape = joined_sizes(mask.shape, shape)
+    shape = common_shape([mask.shape, shape])
     out = zeros(shape, g)
     sizes = shape or (1,)
     dims = tuple(range(len(sizes)))
@@ -594,7 +594,7 @@ def _masked_select_backward(g: Any, mask: Any, shape: Ints) -> Tensor:
 def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Written:
     if not movable(x, mask, source) or mask.dtype is not bool_type or source.dtype is not x.dtype:
         return NotImplemented
-    if joined_sizes(mask.shape, x.shape) != tuple(x.shape):
+    if common_shape([mask.shape, x.shape]) != tuple(x.shape):
         return NotImplemented
     seen = flat(x)
     places: Any = _mask(mask, seen.shape)
@@ -609,7 +609,7 @@ def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Written:
 def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if not movable(x, mask):
         return NotImplemented
-    out = empty(joined_sizes(mask.shape, x.shape), x)
+    out = empty(common_shape([mask.shape, x.shape]), x)
     copied(out, x)
     return out if masked_scatter_(out, mask, source) is None else NotImplemented
 
