@@ -537,13 +537,10 @@ PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-// False with an exception where the file that has the ops of subscripts cannot be read: the first subscript reads it.
-bool read_ops() { return ops.select || callbacks.getitem.get(); }
-
 PyObject* get_subscript(PyObject* self, PyObject* key) {
   Tensor* t = as_tensor(self);
-  if (!read_ops()) return nullptr;
-  if (wrapped_bits(t) || !ops.select) return leave_to(callbacks.getitem, self, key, nullptr);
+  if (!ops.select && !callbacks.getitem.get()) return nullptr;  // the first subscript reads the file that has the ops
+  if (wrapped_bits(t)) return leave_to(callbacks.getitem, self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
     if (index->dtype == DType::I64 && index->ndim() && t->ndim() && !wrapped_bits(index) && !(index->flags & kLazy)) {
@@ -574,14 +571,14 @@ PyObject* get_subscript(PyObject* self, PyObject* key) {
 
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   Tensor* t = as_tensor(self);
-  if (!read_ops()) return -1;
+  if (!ops.select && !callbacks.getitem.get()) return -1;
   bool number = PyFloat_Check(value) || PyLong_Check(value);
   if (number && PyLong_Check(value)) {
     int overflow;
     PyLong_AsLongLongAndOverflow(value, &overflow);
     number = !overflow;
   }
-  if (!wrapped_bits(t) && ops.select && (number || Py_TYPE(value) == TensorType)) {
+  if (!wrapped_bits(t) && (number || Py_TYPE(value) == TensorType)) {
     bool recording;
     if (wants_recording(t, &recording) < 0) return -1;
     Walk walk(t, recording);

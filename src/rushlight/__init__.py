@@ -23,12 +23,10 @@ try:
     from ._base.late import connect as _connect
     from ._base.missing import ByRow as _ByRow
     from ._base.missing import missing_name as _missing_name
-    from ._base.missing import show_whole as _show_whole
     from ._base.version import __version__ as __version__
 
     _names = _base._public()
     globals().update(_names)
-    _nn = _base._nn
     _functions = _base.ops.namespace("torch")
 
     from . import _callbacks as _callbacks
@@ -117,4 +115,3 @@ _LATE = {
     **{name: module for module, names in _LATE_NAMES.items() for name in names.split()},
 }
 __getattr__ = _missing_name(__name__, _LATE, functions=_functions)
-_show_whole(__name__)

@@ -45,23 +45,6 @@ e, pi, inf, nan = math.e, math.pi, math.inf, math.nan
 newaxis = None
 OutOfMemoryError = _errors.OutOfMemoryError
 AcceleratorError = _errors.AcceleratorError
-_nn: Any = None
-
-
-class _Namespace:
-    """A namespace of the op table as attributes."""
-
-    def __init__(self, name: str) -> None:
-        self._functions = ops.namespace(name)
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in self._functions:
-            raise AttributeError(f"no function is called {name!r}")
-        found = vars(self)[name] = self._functions[name]
-        return found
-
-
-_nn = _Namespace("nn")
 
 
 def set_default_dtype(d: dtype) -> None:

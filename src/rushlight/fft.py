@@ -1,10 +1,8 @@
 """torch.fft: the op table's functions of that namespace."""
 
 from ._base.missing import missing_name as _missing_name
-from ._base.missing import show_whole as _show_whole
 from ._core import Tensor as Tensor
 from .ops import namespace as _namespace
 
 __all__ = _namespace("fft").known()
 __getattr__ = _missing_name(__name__, functions=_namespace("fft"))
-_show_whole(__name__)

@@ -1,9 +1,7 @@
 """torch.special: the op table's functions of that namespace."""
 
 from ._base.missing import missing_name as _missing_name
-from ._base.missing import show_whole as _show_whole
 from .ops import namespace as _namespace
 
 __all__ = _namespace("special").known()
 __getattr__ = _missing_name(__name__, functions=_namespace("special"))
-_show_whole(__name__)

@@ -141,15 +141,15 @@ def missing_name(
     late: names that are imported when they are first asked for, since most programs never use them.
     Each name has a place: the submodule of that name, or a submodule or full module that has the
     name. keep: the dict that gets a name then; the module's names, if not told. functions: a
-    namespace of the op table that is the module's, too.
+    namespace of the op table that is the module's, too, and that `__dict__` shows (`show_whole`).
     """
     namespace = torch_spelling(module)
+    known: Callable[[], list[str]] = list if functions is None else functions.known
     if keep is None:  # what is not imported yet is shown too, to completion for one
         names = names_in(sys.modules[module])
         names.setdefault("__dir__", lambda: sorted(_public(names).union(late, known(), rare())))
-
-    def known() -> list[str]:
-        return [] if functions is None else functions.known()
+        if functions is not None:
+            show_whole(module)
 
     def rare() -> set[str]:
         return _to_the_right.listed(namespace.removeprefix("torch."))

@@ -4,7 +4,6 @@ Nothing is computed here: `F.linear` is the op itself, and costs no more.
 """
 
 from .._base.missing import missing_name as _missing_name
-from .._base.missing import show_whole as _show_whole
 from ..ops import namespace as _namespace
 
 __all__ = [name for name in _namespace("nn").known() if not name.startswith("_")]
@@ -13,4 +12,3 @@ _PRIVATE = {
     "_threshold": "rushlight.ops.layers.activation",
 }
 __getattr__ = _missing_name(__name__, _PRIVATE, functions=_namespace("nn"))
-_show_whole(__name__)

@@ -12,13 +12,13 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, get_type_hints
 
 from ... import _core
+from ..._base.pickled import OURS, import_dotted_name
 from ..._core import Op, OpKind
-from .names import namespace
 from .signature import Signature, of_function, python_signature, read
 
 __all__ = ["bound_signature", "install", "own_signature", "public_signature", "signatures", "usage"]
@@ -87,15 +87,6 @@ def usage(name: str, function: Any) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-_NAMESPACES: dict[str, Mapping[str, Any]] = {
-    "torch": namespace("torch"),
-    "torch.nn.functional": namespace("nn"),
-    "torch.linalg": namespace("linalg"),
-    "torch.special": namespace("special"),
-    "torch.fft": namespace("fft"),
-}
-
-
 def _target(function: Any) -> Any:
     """The function behind what programs see."""
     found = inspect.unwrap(function) if isinstance(function, _core.Public) else function
@@ -114,10 +105,7 @@ def _examples() -> dict[Any, str]:
             blocks = file.read().rstrip().split("\n\n")
         for block in blocks[1:]:  # the first says what the file is
             name, _, example = block.partition("\n")
-            where, _, last = name.rpartition(".")
-            of_tensor = where == "torch.Tensor"
-            member = getattr(_core.Tensor, last) if of_tensor else _NAMESPACES[where][last]
-            found[_target(member)] = example
+            found[_target(import_dotted_name(name.replace("torch", OURS, 1)))] = example
     return found
 
 

@@ -28,8 +28,6 @@ with open(os.path.join(os.path.dirname(__file__), "index.txt"), encoding="utf-8"
         _file, _kind, *_names = _line.split()
         _FILES.setdefault(_kind, {}).update(dict.fromkeys(_names, f"rushlight.{_file}"))
         _ORDER[f"rushlight.{_file}"] = None
-
-
 expect(_FILES.get("return_types", {}))
 
 
@@ -41,10 +39,9 @@ class Names(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         import_module(self._files[name])
-        found = dict.get(self, name, self)
-        if found is self:  # asked for by the file itself, while it is read
+        if not dict.__contains__(self, name):  # asked for by the file itself, while it is read
             raise KeyError(name)
-        return found
+        return dict.__getitem__(self, name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._files or dict.__contains__(self, name)
