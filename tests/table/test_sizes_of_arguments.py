@@ -72,6 +72,12 @@ def test_every_refusal_has_a_kind_and_a_text() -> None:
     assert not wrong
 
 
+def test_no_list_grows_until_memory_ends() -> None:
+    """What has no room says how much was asked for, at once: nobody waits while a list fills it."""
+    grown = {key: said for key, said in found().items() if "more than memory has room" in said}
+    assert not grown
+
+
 def test_shapes_are_pytorchs(expected: dict[str, str]) -> None:
     assert len(expected) > 1000 and len(CALLS) > 100
     wrong = {}

@@ -41,7 +41,10 @@ def test_taps_are_matrices(out, count, dtype):
     x = sample((3, 4, 6, 7, 2), dtype)
     for weighted in (True, False)[: 2 if count == 1 else 1]:
         tables = {d: table(d, count, out, x.shape[d], weighted) for d in (3, 2)}
-        taps = tuple((d, tap(*t)) for d, t in tables.items())
+        taps = tuple(
+            (d, tap(*(None if a is None else rushlight.from_numpy(a) for a in t)))
+            for d, t in tables.items()
+        )
         expected = x.astype(np.float64)
         for d, (places, weights) in tables.items():
             m = matrix(places, weights, x.shape[d])
@@ -57,7 +60,7 @@ def test_taps_are_matrices(out, count, dtype):
 
 
 def test_places_outside_of_the_input_are_refused():
-    taps = ((0, tap(np.array([[0, 5]]))),)
+    taps = ((0, tap(rushlight.tensor([[0, 5]]))),)
     assert kernels.resample(rushlight.ones(3), taps) is NotImplemented
 
 

@@ -10,23 +10,23 @@ from typing import Any
 
 from ... import _core
 from ..._base.device import cpu
-from ..._base.dtypes import float32, float64, int64, uint8
+from ..._base.dtypes import float32, float64, uint8
 from ..._base.errors import warn
 from ..._base.outside import np, np_types
 from ..elementwise.selection import where
 from ..layout.joining import stack
 from ..layout.rearrange import meshgrid
-from ..making.creation import arange, linspace, ones, zeros
+from ..making.creation import linspace, ones, zeros
 from ..making.from_data import tensor
 from ..table.arrays import Array, anywhere, check_64_bits, check_room, listed, refuse
 from ..table.kinds import composite, constant, general
 from ..table.signature import Flag, Tensor
 from .activation import hardtanh
 from .adaptive_pooling import adaptive_avg_pools
-from .padding import arrays_of, resampling, tap
+from .padding import arrays_of, counted, resampling, tap
 
 _Ints = tuple[int, ...]
-_Tap = tuple[Any, Any]  # places and weights, or None for weights of 1
+_Tap = tuple[Tensor, Tensor | None]  # places and weights, or None for weights of 1
 _kernels = _core.kernels
 
 # ---- interpolation
@@ -40,20 +40,16 @@ def _ratio(n: int, out: int, scale: float | None) -> float:
     return 1.0 / scale if scale else n / out
 
 
-def _counted(n: int, dtype: Any = float64) -> Tensor:
-    return arange(n, dtype=dtype, device=cpu)
-
-
 def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> _Tap:
     # In float32, as torch computes the places.
-    i, step = _counted(out, float32), tensor(_ratio(n, out, scale), dtype=float32, device=cpu)
+    i, step = counted(out, dtype=float32), tensor(_ratio(n, out, scale), dtype=float32, device=cpu)
     places = ((i + 0.5) * step if exact else i * step).floor().long()
     return places.clamp(max=n - 1)[None], None
 
 
 def _centres(n: int, out: int, scale: float | None, corners: bool) -> Tensor:
     """Where the outputs lie on the input's axis."""
-    i = _counted(out)
+    i = counted(out, dtype=float64)
     if corners:
         return i * ((n - 1) / (out - 1) if out > 1 else 0.0)
     return (i + 0.5) * _ratio(n, out, scale) - 0.5
@@ -83,7 +79,7 @@ def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> _Tap:
 
 
 def _as_it_is(n: int, nearest: bool) -> _Tap:
-    return [range(n)], None if nearest else [[1.0] * n]
+    return counted(n)[None], None if nearest else ones(1, n, dtype=float64, device=cpu)
 
 
 def _antialias_taps(n: int, out: int, scale: float | None, corners: bool, cubic: bool) -> _Tap:
@@ -91,11 +87,11 @@ def _antialias_taps(n: int, out: int, scale: float | None, corners: bool, cubic:
     step = (n - 1) / (out - 1) if corners and out > 1 else _ratio(n, out, scale)
     stretch = max(step, 1.0)
     reach = (2.0 if cubic else 1.0) * stretch
-    centre = step * (_counted(out) + 0.5)
+    centre = step * (counted(out, dtype=float64) + 0.5)
     first = (centre - reach + 0.5).long().clamp(min=0)
     last = (centre + reach + 0.5).long().clamp(max=n)
     count = int((last - first).max())
-    places = first[None] + _counted(count, int64)[:, None]
+    places = first[None] + counted(count)[:, None]
     x = (places - centre[None] + 0.5) / stretch
     weights = _cubic(x, -0.5) if cubic else (1 - x.abs()).clamp(min=0.0)
     weights = where(places < last[None], weights, 0.0)

@@ -16,7 +16,7 @@ from ..._base import dtypes
 from ..._base.device import cpu
 from ..._base.outside import np
 from ..._core import Op
-from ..making.from_data import as_tensor
+from ..making.creation import arange
 from ..table.arrays import Array, cell, check_room, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Sizes, Tensor
@@ -27,12 +27,14 @@ _kernels = _core.kernels
 # ---- taps: out[i] = sum over t of weights[t, i] * in[places[t, i]] along one dimension
 
 
-def tap(places: Any, weights: Any = None) -> tuple[Tensor, Tensor | None]:
-    """Places and weights as an op's taps have them: int64 and float64."""
-    there = as_tensor(places, dtype=dtypes.int64, device=cpu).contiguous()
-    if weights is None:
-        return there, None
-    return there, as_tensor(weights, dtype=dtypes.float64, device=cpu).contiguous()
+def counted(*bounds: int, dtype: Any = dtypes.int64) -> Tensor:
+    """The whole numbers below a bound, or between two, on the processor."""
+    return arange(*bounds, dtype=dtype, device=cpu)
+
+
+def tap(places: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    """Places (int64) and weights (float64) as an op's taps have them."""
+    return places.contiguous(), None if weights is None else weights.contiguous()
 
 
 def arrays_of(tap: Any) -> tuple[Array, Array | None]:
@@ -175,19 +177,19 @@ constant_pad_nd: Op = general(
 )
 
 
-def _reflected(n: int, before: int, after: int) -> list[int]:
-    return [2 * (n - 1) - i if i >= n else i for i in map(abs, range(-before, n + after))]
+def _reflected(n: int, before: int, after: int) -> Tensor:
+    return (n - 1) - ((n - 1) - counted(-before, n + after).abs()).abs()
 
 
-def _replicated(n: int, before: int, after: int) -> list[int]:
-    return [min(max(i, 0), n - 1) for i in range(-before, n + after)]
+def _replicated(n: int, before: int, after: int) -> Tensor:
+    return counted(-before, n + after).clamp(0, n - 1)
 
 
-def _wrapped(n: int, before: int, after: int) -> list[int]:
+def _wrapped(n: int, before: int, after: int) -> Tensor:
     """A negative width cuts; what is left goes round."""
     first = max(-before, 0)
     size = n - max(-after, 0) - first
-    return [first + i % max(size, 1) for i in range(-max(before, 0), size + max(after, 0))]
+    return first + counted(-max(before, 0), size + max(after, 0)) % max(size, 1)
 
 
 _pads = {
@@ -264,7 +266,7 @@ def _border_taps(shape: _Ints, pad: _Ints, mode: str) -> tuple[Any, ...]:
     _check_border(shape, pad, mode)
     axes = range(len(shape) - 1, -1, -1)
     widths = zip(axes, pad[::2], pad[1::2], strict=False)
-    return tuple((d, tap([_PLACES[mode](shape[d], a, b)])) for d, a, b in widths)
+    return tuple((d, tap(_PLACES[mode](shape[d], a, b)[None])) for d, a, b in widths)
 
 
 @composite(where="nn", remembers=True)
