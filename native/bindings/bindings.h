@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "core/accelerator.h"
+#include "core/capture.h"
 #include "core/layout.h"
 #include "kernels/workspace.h"
 
@@ -35,8 +36,14 @@ using FastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssi
 bool has_arrays(PyObject* const* args, Py_ssize_t n);
 PyObject* through_arrays(FastFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n);
 template <FastFunction F>
-PyObject* over_arrays(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+PyObject* uncaptured(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return has_arrays(args, n) ? through_arrays(F, self, args, n) : F(self, args, n);
+}
+template <FastFunction F>
+inline KernelFacts facts_of_kernel = {};
+template <FastFunction F>
+PyObject* over_arrays(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  return recording() ? record_kernel(facts_of_kernel<F>, uncaptured<F>, self, args, n) : uncaptured<F>(self, args, n);
 }
 
 // Tensors on an accelerator have no memory that a kernel can read: the call is computed there, or by way of the host. A kernel that

@@ -225,6 +225,7 @@ struct Call<F, kText> {
   static constexpr size_t kCount = sizeof...(P);
   static constexpr Signature<kCount, sizeof(kText.chars)> kSignature{kText};
   static_assert(kSignature.count == kCount, "the function has more parameters than the text names");
+  static constexpr bool kAnswers = std::is_same_v<R, Int> || std::is_same_v<R, Bool> || std::is_same_v<R, Object>;
   template <class T>
   static constexpr bool kIsTensor = std::is_base_of_v<TensorInfo, T>;
   template <class T>
@@ -295,17 +296,18 @@ struct KernelRows {
 
 // Arguments as over_arrays, over_devices and over_aliases have them (bindings.h).
 template <class C, FastFunction F>
-PyMethodDef row_of() {
+PyMethodDef row_of(Border border) {
+  facts_of_kernel<F> = {C::kSignature.text, border};
   return {C::kSignature.text, method_of<over_arrays<F>>(), METH_FASTCALL, C::row(std::make_index_sequence<C::kCount>())};
 }
 template <auto F, Text kText>
-PyMethodDef layout_kernel() {
-  return row_of<Call<F, kText>, Call<F, kText>::call>();
+PyMethodDef layout_kernel(Border border = Call<F, kText>::kAnswers ? Border::Asks : Border::Looks) {
+  return row_of<Call<F, kText>, Call<F, kText>::call>(border);
 }
 template <class C, FastFunction F>
 PyMethodDef row_over_devices() {
   (there_of(method_of<over_arrays<over_devices<F>>>()) = &there_of_kernel<F>)->name = C::kSignature.text;
-  return row_of<C, over_devices<F>>();
+  return row_of<C, over_devices<F>>(C::kAnswers ? Border::Reads : Border::Computes);
 }
 template <auto F, Text kText>
 PyMethodDef kernel() {

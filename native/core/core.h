@@ -161,7 +161,13 @@ inline bool is_differentiable(DType t) { return is_floating(t) || is_complex(t);
 // Who may take calls over (see override.h): modes and classes, modes alone, nobody.
 enum class Overrides : uint8_t { All, Modes, None };
 
+// What capture does on a thread: nothing; it records; it records, but not what runs now, which is part of a step; it replays.
+enum class Capturing : uint8_t { Off, Records, Within, Replays };
+
 struct ThreadState {
+  Capturing capture = Capturing::Off;
+  struct Recorder* recorder = nullptr;
+  struct Planned* planned = nullptr;  // the storages of the step that is replayed
   bool grad_enabled = true;
   bool inference = false;
   PyObject* current_node = nullptr;  // borrowed: what the engine is running

@@ -11,6 +11,7 @@
 
 #include "core/engine.h"
 #include "core/accelerator.h"
+#include "core/capture.h"
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
@@ -151,6 +152,7 @@ PyObject* implicit_one(DType dtype, int ndim, const Py_ssize_t* dims, DeviceType
     case DType::F8E5M2FNUZ: *static_cast<uint8_t*>(p) = 0x40; break;
     default: *static_cast<uint8_t*>(p) = 0x7f; break;  // float8_e8m0fnu
   }
+  if (recording()) record_constant(one);
   return as_object(one);
 }
 

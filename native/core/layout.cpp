@@ -1,3 +1,4 @@
+#include "core/capture.h"
 #include "core/layout.h"
 
 #include "core/accelerator.h"
@@ -475,6 +476,7 @@ Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes) { return new_
 
 Tensor* new_zeros(DType dtype, int ndim, const Py_ssize_t* sizes) {
   Tensor* t = new_tensor(dtype, ndim, sizes);
+  if (t && recording()) record_fill(t, 0);
   if (t) std::memset(t->data(), 0, static_cast<size_t>(t->nbytes()));
   return t;
 }
@@ -570,6 +572,7 @@ int copy_into(Tensor* to, const Tensor* from) {
     return apart ? copy_into(to, apart.get()) : -1;
   }
   if (on_accelerator) return copy_across(to, from);
+  if (recording()) record_copy(to, from);
   if (to->nbytes() <= kReleaseGilBytes) {
     copy_strided(to->dtype, to->data(), to->strides(), from->dtype, from->data(), strides, to->ndim(), to->sizes());
     return 0;

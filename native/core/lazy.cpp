@@ -1,3 +1,4 @@
+#include "core/capture.h"
 #include "core/lazy.h"
 
 #include <algorithm>
@@ -44,13 +45,29 @@ Tensor* applied(Tensor* t, uint32_t bits) {
 
 }  // namespace
 
-Tensor* values_of(Tensor* t) { return t->flags & kLazy ? applied(t, t->flags & kLazy) : as_tensor(Py_NewRef(as_object(t))); }
+namespace {
+
+PyObject* settle(PyObject*, PyObject* const* args, Py_ssize_t) {
+  Tensor* t = as_tensor(args[0]);
+  return as_object(applied(t, t->flags & kLazy));
+}
+
+}  // namespace
+
+Tensor* values_of(Tensor* t) {
+  if (!(t->flags & kLazy)) return as_tensor(Py_NewRef(as_object(t)));
+  PyObject* shown = as_object(t);
+  return as_tensor(recording() ? record_kernel({"resolve_conj", Border::Looks}, settle, nullptr, &shown, 1) : settle(nullptr, &shown, 1));
+}
 
 int put_values(Tensor* t, Tensor* values) {
   const Owned<Tensor> place(new_alias(t)), fitting(place ? cast(values, t->dtype) : nullptr);
   if (!fitting) return -1;
   if (!(t->flags & kLazy)) return copy_into(place.get(), fitting.get());
-  const Owned<Tensor> inner(applied(fitting.get(), t->flags & kLazy));
+  const Owned<Tensor> turned(new_alias(fitting.get()));
+  if (!turned) return -1;
+  turned->flags |= t->flags & kLazy;
+  const Owned<Tensor> inner(values_of(turned.get()));
   return inner ? copy_into(place.get(), inner.get()) : -1;
 }
 

@@ -1,5 +1,6 @@
 // NumPy at the border: tensors as ndarrays, ndarrays as tensors, and kernels over ndarrays. Nothing else in native/ uses its C API.
 #define RUSHLIGHT_IMPORT_ARRAY
+#include "core/capture.h"
 #include "core/numpy.h"
 
 #include <cstring>
@@ -220,6 +221,7 @@ PyObject* stand_in_array(const Tensor* t) {
 }
 
 PyObject* new_array_of(Tensor* t) {
+  ends_capture("gives a tensor to NumPy");
   PyArray_Descr* descr = descr_of(t->dtype);
   if (!descr) return nullptr;
   if (t->device() == DeviceType::Meta) return stand_in(t, descr);
@@ -241,6 +243,7 @@ PyObject* new_array_of(Tensor* t) {
 }
 
 PyObject* array_of(Tensor* t) {
+  ends_capture("gives a tensor to NumPy");
   if (t->flags & kMeta) return new_array_of(t);
   // A storage that was resized has its block somewhere else.
   if (t->array_ && (PyArray_BYTES(as_array(t->array_)) == t->data() || t->numel() == 0)) return Py_NewRef(t->array_);

@@ -4,6 +4,7 @@
 // Note [Promotion], torch's rule: tensors with dimensions decide; 0-dim tensors only lift the result to a higher category
 // (bool < int < float < complex); Python numbers likewise, with the default float and int64 as their types.
 #include "core/accelerator.h"
+#include "core/capture.h"
 #include "core/layout.h"
 #include "core/op.h"
 #include "core/tensor.h"
@@ -304,9 +305,11 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
     return 0;
   }
   if (is_accelerator(out->device())) {
+    ends_capture("computes on an accelerator");
     const auto run = is_half(compute) ? run_program_by_host : run_program_there;  // each step is rounded on the CPU alone
     return run(program, compute, operands, n, out);
   }
+  if (recording()) record_machine(program, compute, operands, n, out);
   const int ndim = out->ndim();
   Strided inputs[kMaxParams];
   Constant constants[kMaxParams];
@@ -548,6 +551,7 @@ int round_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject*
       }
       wide = Ref(as_object(new_tensor(DType::F32, 0, nullptr)));
       if (wide) *reinterpret_cast<float*>(as_tensor(wide.get())->data()) = static_cast<float>(v);
+      if (wide && recording()) record_constant(as_tensor(wide.get()));
     } else {
       continue;
     }
@@ -637,6 +641,7 @@ bool has_zero(const Tensor* t) {
 int check_divisor(PyObject* o) {
   bool found;
   if (is_tensor(o)) {
+    ends_capture("divides integers by a tensor, which must have no zeros");
     Tensor* t = as_tensor(o);
     const Owned<Tensor> laid(t->is_contiguous() && t->is_aligned() ? as_tensor(Py_NewRef(o)) : contiguous_copy(t));
     if (!laid) return -1;
@@ -655,6 +660,7 @@ Tensor* same_truth(const Place& place, bool truth, Tensor* out, DeviceType devic
   Owned<Tensor> made(new_result(place, DType::Bool, device));
   if (!made) return nullptr;
   note_path(Path::Kernel);
+  if (recording()) record_fill(made.get(), truth);
   if (device != DeviceType::Meta) std::memset(made->data(), truth, static_cast<size_t>(made->numel()));
   if (!out) return made.release();
   return copy_into(out, made.get()) < 0 ? nullptr : as_tensor(Py_NewRef(as_object(out)));
@@ -726,6 +732,7 @@ Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
   Tensor* out = new_tensor(a->dtype, a->ndim(), a->sizes());
   if (!out) return nullptr;
   note_path(Path::Block);
+  if (recording()) record_block(block, a, right && right != filled ? as_tensor(slots[1]) : nullptr, right == filled ? filled : nullptr, out);
   block(a->data(), right, nullptr, out->data(), size);
   return out;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/accelerator.h"
+#include "core/capture.h"
 #include "memory/allocator.h"
 
 namespace rushlight {
@@ -46,7 +47,9 @@ Storage* new_header(size_t inline_bytes, size_t wanted) {
 
 }  // namespace
 
-Storage* new_storage(size_t nbytes, DeviceType device) {
+namespace {
+
+Storage* new_memory(size_t nbytes, DeviceType device) {
   const bool on_cpu = device == DeviceType::Cpu, small = on_cpu && nbytes <= kInlineBytes;
   Storage* s = new_header(small ? nbytes : 0, nbytes);
   if (!s) return nullptr;
@@ -66,6 +69,22 @@ Storage* new_storage(size_t nbytes, DeviceType device) {
     return nullptr;
   }
   return s;
+}
+
+[[gnu::noinline]] Storage* captured_storage(size_t nbytes, DeviceType device) {
+  if (tls.capture == Capturing::Replays) {
+    if (Storage* planned = replayed_storage(nbytes)) return planned;
+    return new_memory(nbytes, device);
+  }
+  Storage* s = new_memory(nbytes, device);
+  if (s) record_storage(s);
+  return s;
+}
+
+}  // namespace
+
+Storage* new_storage(size_t nbytes, DeviceType device) {
+  return __builtin_expect(tls.capture != Capturing::Off, 0) ? captured_storage(nbytes, device) : new_memory(nbytes, device);
 }
 
 Storage* foreign_storage(char* data, size_t nbytes, bool writeable, PyObject* owner) {
@@ -97,6 +116,7 @@ void free_retired(Storage* s) {
 }  // namespace
 
 void free_storage(Storage* s) {
+  if (__builtin_expect(tls.capture != Capturing::Off, 0)) forget_storage(s);
   free_retired(s);
   PyObject* owner = s->owner;
   if (is_accelerator(s->device)) give_block(s);

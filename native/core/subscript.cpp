@@ -4,6 +4,7 @@
 //
 // A view is recorded as torch does: one node a step (select, slice, unsqueeze), in the order of the key; x[...] is an
 // alias. Tensors and lists become one index tensor and one op, as the head of that file says.
+#include "core/capture.h"
 #include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/override.h"
@@ -182,6 +183,7 @@ class Walk {
 
 // The positions of the true elements, row by row.
 PyObject* mask_positions(Tensor* mask) {
+  ends_capture("looks for the true elements of a mask");
   Ref owner(mask->is_contiguous() ? Py_NewRef(as_object(mask)) : as_object(contiguous_copy(mask)));
   if (!owner) return nullptr;
   const uint8_t* bits = reinterpret_cast<const uint8_t*>(as_tensor(owner.get())->data());
@@ -344,6 +346,7 @@ PyObject* list_index(PyObject* list) {
     to[i] = PyLong_AsLongLongAndOverflow(items[i], &overflow);
     if (overflow) return nullptr;
   }
+  if (recording()) record_constant(as_tensor(index.get()));
   return index.release();
 }
 
@@ -399,6 +402,7 @@ Outcome walk_tuple(Walk* walk, PyObject* const* items, Py_ssize_t n) {
     } else {
       Tensor* a = as_tensor(o);
       if (a->ndim() == 0) {
+        ends_capture("selects by a tensor's value");
         int64_t value;
         memcpy(&value, a->data(), sizeof value);
         done = walk->select(dim, static_cast<Py_ssize_t>(value), i);
@@ -476,6 +480,7 @@ Outcome number_tensor(PyObject* value, DType dtype, DeviceType device, Ref* tens
   if (!t) return Outcome::Error;
   *tensor = Ref(as_object(t));
   if (t->device() == DeviceType::Cpu) memcpy(t->data(), &cell, item_size(dtype));
+  if (recording()) record_constant(t);
   if (there) *tensor = Ref(as_object(copy_to(t, device)));
   if (!*tensor) return Outcome::Error;
   return Outcome::Done;

@@ -3,6 +3,7 @@
 // ops (arithmetic, views, reductions); the slots of operators.cpp only call the Op.
 #include <cstring>
 
+#include "core/capture.h"
 #include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/lazy.h"
@@ -370,6 +371,7 @@ PyObject* get_version(PyObject* self, void*) {
     PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
     return nullptr;
   }
+  ends_capture("reads a tensor's version");
   return PyLong_FromUnsignedLong(version_of(t));
 }
 
@@ -548,6 +550,7 @@ PyObject* method_data_ptr(PyObject* self, PyObject*) {
   Ref held;
   const Tensor* t = memory_of(self, &held);
   if (!t) return nullptr;
+  ends_capture("reads a tensor's address");
   return PyLong_FromVoidPtr(t->numel() && t->storage()->data ? t->data() : nullptr);
 }
 PyObject* method_is_view(PyObject* self, PyObject*) {

@@ -1,6 +1,7 @@
 // A tensor as what Python code wants in its place: a number, a truth value, an index, an ndarray.
 #include <cstring>
 
+#include "core/capture.h"
 #include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/lazy.h"
@@ -53,6 +54,7 @@ Owned<Tensor> values_here(Tensor* t) {
 }
 
 PyObject* scalar_of(Tensor* shown) {
+  ends_capture("reads a value of a tensor (item(), a branch on it, a number made of it)");
   if (shown->numel() != 1) {
     PyErr_Format(PyExc_RuntimeError, "a Tensor with %zd elements cannot be converted to Scalar", shown->numel());
     return nullptr;
@@ -243,6 +245,7 @@ bool append_shown(const Layout& l, int dim, const char* p, Py_ssize_t edge, DTyp
 
 PyObject* to_list(PyObject*, PyObject* o) {
   if (!is_tensor(o) || as_tensor(o)->flags & kNotPlain) Py_RETURN_NOTIMPLEMENTED;
+  ends_capture("reads the values of a tensor (tolist())");
   const Layout l(as_tensor(o));
   Pinned pinned;
   pinned.take(as_tensor(o)->storage());
@@ -261,6 +264,7 @@ PyObject* summary_of(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   const Py_ssize_t edge = PyNumber_AsSsize_t(args[1], nullptr);
   if (edge == -1 && PyErr_Occurred()) return nullptr;
+  ends_capture("prints a tensor");
   Ref held;
   Tensor* memory = memory_of(args[0], &held);
   const Owned<Tensor> t(memory ? values_here(memory) : Owned<Tensor>());

@@ -1,6 +1,7 @@
 // UntypedStorage, and tensors placed in one by hand (`set_`, `resize_`). A storage knows its Python
 // object, so that `t.untyped_storage() is t.untyped_storage()`; the pointer is weak, and a storage
 // outlives its object. src/rushlight/storage.py attaches text, pickling, conversions.
+#include "core/capture.h"
 #include "core/untyped_storage.h"
 #include "core/guard.h"
 
@@ -47,6 +48,7 @@ PyObject* new_object(PyTypeObject* type, Storage* s) {
 // The Python object of a storage, a new reference; a new object where the old object is in its
 // deallocation (weak references are told before the object lets go of the storage).
 PyObject* object_of(Storage* s) {
+  ends_capture("takes a tensor's storage");
   if (s->object && try_hold(s->object)) return s->object;
   return new_object(UntypedStorageType, hold(s));
 }

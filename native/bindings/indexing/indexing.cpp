@@ -933,7 +933,7 @@ Bool any_negative(const TensorInfo& index) {
 }
 
 const KernelRows rows{
-    layout_kernel<any_negative, "any_negative(index)">(),
+    layout_kernel<any_negative, "any_negative(index)">(Border::Reads),
     long_kernel<index_copy, "index_copy(x, dim, index, source): writes x">(),
     long_kernel<index_reduce, "index_reduce(x, dim, index, source, reduce, include_self): writes x">(),
     long_kernel<index_zero, "index_zero(x, index, dims, at): writes x, zero at the places">(),

@@ -1,0 +1,421 @@
+// The recorder of a run: see capture.h.
+#include "core/capture.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "core/layout.h"
+#include "core/program.h"
+
+namespace rushlight {
+
+struct Recorder {
+  Body body;
+  std::unordered_map<const Storage*, int> memory_of;
+  std::map<std::vector<Py_ssize_t>, int> operand_of;
+  std::vector<int>* makes = nullptr;  // of the kernel that runs
+  std::string trouble;
+  Site where = {nullptr, 0};
+  std::vector<Ref> inputs, there, gradients;  // gradients: those of `there` as the run began
+  std::vector<uint32_t> versions;             // of `there`, then of the inputs
+};
+
+namespace {
+
+Recorder& r() { return *tls.recorder; }
+int now() { return static_cast<int>(r().body.steps.size()); }
+
+void add_memory(Storage* s, Memory::Origin origin, int number = -1, const Tensor* as = nullptr) {
+  Memory m;
+  m.origin = origin;
+  m.number = number;
+  if (as && (m.as = new_alias(as))) m.as->flags = as->flags;
+  m.nbytes = s->nbytes;
+  m.written = origin != Memory::Made;
+  if (origin == Memory::There) m.storage = hold(s);
+  r().memory_of[s] = static_cast<int>(r().body.memories.size());
+  r().body.memories.push_back(std::move(m));
+}
+
+// The number of a tensor's memory; -1 where the capture ends.
+int memory_number(const Tensor* t) {
+  if (t->device() != DeviceType::Cpu) {
+    end_capture("computes on another device than the CPU");
+    return -1;
+  }
+  const auto found = r().memory_of.find(t->storage());
+  if (found != r().memory_of.end()) return found->second;
+  end_capture("uses a tensor that neither the arguments nor anything that it reads by name hold");
+  return -1;
+}
+
+int operand_of(const Tensor* t, bool writes) {
+  const int number = memory_number(t);
+  if (number < 0) return -1;
+  Memory& m = r().body.memories[number];
+  if (writes) m.written = true;
+  if (!m.written) {
+    end_capture("reads memory that no recorded call has written");
+    return -1;
+  }
+  if (m.first < 0) m.first = now();
+  m.last = now();
+  Operand made{number, t->dtype, t->flags & kLazy, t->offset(), t->ndim(), {}};
+  made.dims.assign(t->sizes(), t->sizes() + 2 * t->ndim());
+  std::vector<Py_ssize_t> key = {number, static_cast<Py_ssize_t>(t->dtype), made.flags, made.offset, made.ndim};
+  key.insert(key.end(), made.dims.begin(), made.dims.end());
+  const auto [at, is_new] = r().operand_of.emplace(std::move(key), static_cast<int>(r().body.operands.size()));
+  if (is_new) r().body.operands.push_back(std::move(made));
+  return at->second;
+}
+
+Value value_of(PyObject* o) {
+  Value v;
+  if (is_tensor(o)) {
+    v.operand = operand_of(as_tensor(o), false);
+  } else if (is_list(o)) {
+    v.is_list = true;
+    v.is_tuple = PyTuple_Check(o);
+    const ItemsOf items(o);
+    bool plain = true;
+    for (Py_ssize_t i = 0; i < items.size(); ++i) {
+      v.items.push_back(value_of(items[i]));
+      plain &= v.items.back().operand < 0 && !v.items.back().is_list;
+    }
+    if (plain && v.is_tuple) {  // as it is: a Size stays one
+      for (Value& item : v.items) Py_CLEAR(item.object);
+      v = Value();
+      v.object = Py_NewRef(o);
+    }
+  } else {
+    v.object = Py_NewRef(o);
+  }
+  return v;
+}
+
+void add_step(Step step) {
+  step.site = Site{nullptr, 0};
+  note_site(&step.site);
+  r().body.steps.push_back(std::move(step));
+}
+
+Step new_step(Step::Kind kind, const char* name) {
+  Step step;
+  step.kind = kind;
+  step.name = name;
+  return step;
+}
+
+Value written(const Tensor* t) {
+  Value v;
+  v.operand = operand_of(t, true);
+  return v;
+}
+Value read(const Tensor* t) {
+  Value v;
+  v.operand = operand_of(t, false);
+  return v;
+}
+
+}  // namespace
+
+void end_capture(const char* why) {
+  if (!r().trouble.empty()) return;
+  r().trouble = why;
+  note_site(&r().where);
+  tls.capture = Capturing::Off;  // what follows is of no use
+}
+
+void record_storage(Storage* made) {
+  if (r().makes) r().makes->push_back(static_cast<int>(r().body.memories.size()));
+  if (made->device == DeviceType::Cpu) add_memory(made, Memory::Made);
+}
+
+void forget_storage(Storage* freed) {
+  if (tls.capture == Capturing::Replays || !tls.recorder) return;
+  const auto found = r().memory_of.find(freed);
+  if (found == r().memory_of.end()) return;
+  r().body.memories[found->second].alive = false;
+  r().memory_of.erase(found);
+}
+
+PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  Step step = new_step(Step::Kernel, kernel.name);
+  PyObject* result;
+  {
+    r().makes = &step.makes;
+    const WithinStep inside;
+    result = f(self, args, n);
+    r().makes = nullptr;
+  }
+  if (!result || result == Py_NotImplemented || kernel.border == Border::Asks) return result;
+  if (kernel.border == Border::Reads) {
+    end_capture("asks for values of a tensor");
+    return result;
+  }
+  if (kernel.border == Border::Looks && step.makes.empty()) return result;  // it shows memory
+  step.function = f;
+  step.self = self;
+  for (Py_ssize_t i = 0; i < n && recording(); ++i) step.args.push_back(value_of(args[i]));
+  for (int m : step.makes) {
+    Memory& made = r().body.memories[m];
+    made.written = true;
+    made.first = made.last = now();
+  }
+  if (recording()) add_step(std::move(step));
+  return result;
+}
+
+void record_machine(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) {
+  Step step = new_step(Step::Machine, "pointwise");
+  step.program = &program;
+  step.compute = compute;
+  for (int i = 0; i < n && recording(); ++i) step.args.push_back(value_of(operands[i]));
+  if (recording()) step.args.push_back(written(out));
+  if (recording()) add_step(std::move(step));
+}
+
+void record_block(BlockFn block, Tensor* a, Tensor* b, const void* numbers, Tensor* out) {
+  Step step = new_step(Step::Block, "pointwise");
+  step.block = block;
+  step.size = a->numel();
+  step.args.push_back(read(a));
+  if (b && recording()) step.args.push_back(read(b));
+  const char* bytes = static_cast<const char*>(numbers);
+  if (numbers) step.numbers.assign(bytes, bytes + out->nbytes());
+  if (recording()) step.args.push_back(written(out));
+  if (recording()) add_step(std::move(step));
+}
+
+void record_copy(Tensor* to, const Tensor* from) {
+  Step step = new_step(Step::Copy, "copy");
+  step.args.push_back(read(from));
+  if (recording()) step.args.push_back(written(to));
+  if (recording()) add_step(std::move(step));
+}
+
+void record_fill(Tensor* to, char byte) {
+  Step step = new_step(Step::Fill, "fill");
+  step.byte = byte;
+  step.size = to->nbytes();
+  step.args.push_back(written(to));
+  if (recording()) add_step(std::move(step));
+}
+
+void record_constant(Tensor* made) {
+  const int number = memory_number(made);
+  if (number < 0) return;
+  Memory& m = r().body.memories[number];
+  m.written = true;
+  m.first = 0;
+  m.last = std::max(m.last, 0);
+  const char* bytes = made->storage()->data;
+  m.contents.assign(bytes, bytes + m.nbytes);
+}
+
+// ---------------------------------------------------------------- the run
+
+namespace {
+
+bool is_graph_there(const Tensor* t) {
+  const Node* node = t->grad_fn.peek();
+  return node && !node->released;
+}
+
+void end_recording() {
+  tls.capture = Capturing::Off;
+  delete std::exchange(tls.recorder, nullptr);
+}
+
+bool is_of_tensors(PyObject* tuple) {
+  if (!PyTuple_Check(tuple)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    if (!is_tensor(PyTuple_GET_ITEM(tuple, i))) return false;
+  }
+  return true;
+}
+
+// capture_begin(inputs, there): whatever runs on this thread is recorded from here on. `there`: the tensors that guards hold.
+PyObject* begin(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !is_of_tensors(args[0]) || !is_of_tensors(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "capture_begin(inputs, there): two tuples of tensors");
+    return nullptr;
+  }
+  if (tls.recorder || tls.capture != Capturing::Off) {
+    PyErr_SetString(PyExc_RuntimeError, "a run is captured already on this thread");
+    return nullptr;
+  }
+  tls.recorder = new Recorder;
+  const auto look = [](PyObject* tuple, std::vector<Ref>* kept) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+      kept->push_back(Ref::borrow(PyTuple_GET_ITEM(tuple, i)));
+      r().versions.push_back(version_of(as_tensor(kept->back().get())));
+    }
+  };
+  look(args[1], &r().there);
+  look(args[0], &r().inputs);
+  int leaf = 0;
+  for (const Ref& o : r().there) {
+    Tensor* t = as_tensor(o.get());
+    if (!r().memory_of.count(t->storage())) add_memory(t->storage(), Memory::There);
+    r().gradients.push_back(Ref(as_object(t->grad.own().release())));
+  }
+  for (const Ref& o : r().gradients) {
+    const int number = leaf++;
+    if (!o || r().memory_of.count(as_tensor(o.get())->storage())) continue;
+    add_memory(as_tensor(o.get())->storage(), Memory::Gradient, number, as_tensor(o.get()));
+  }
+  int input = 0;
+  for (const Ref& o : r().inputs) {
+    const Tensor* t = as_tensor(o.get());
+    if (r().memory_of.count(t->storage())) r().trouble = "is given the same memory twice, or memory that it reads by another name";
+    else if (Py_TYPE(t) != TensorType || t->grad_fn || t->grad || t->hooks || t->flags & (kWrapped | kElsewhere))
+      r().trouble = "has an argument with a history, a gradient or hooks, or of another class or device";
+    else add_memory(t->storage(), Memory::Input, input++, t);
+  }
+  if (r().trouble.empty()) tls.capture = Capturing::Records;
+  Py_RETURN_NONE;
+}
+
+const char* note_outputs(PyObject* outputs) {
+  Body& body = r().body;
+  std::vector<int> given;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
+    PyObject* o = PyTuple_GET_ITEM(outputs, i);
+    Tensor* t = as_tensor(o);
+    const auto same = [o](const Ref& held) { return held.get() == o; };
+    const auto input = std::find_if(r().inputs.begin(), r().inputs.end(), same);
+    if (input != r().inputs.end()) {
+      body.outputs.push_back({Output::Argument, -1, static_cast<int>(input - r().inputs.begin()), nullptr});
+      continue;
+    }
+    if (std::any_of(r().there.begin(), r().there.end(), same)) {
+      body.outputs.push_back({Output::Kept, -1, -1, Py_NewRef(o)});
+      continue;
+    }
+    if (is_graph_there(t)) return "gives back a tensor whose graph is still there";
+    if (t->flags & (kRequiresGrad | kWrapped | kInference)) return "gives back a tensor with settings of its own";
+    if (Py_TYPE(o) != TensorType || t->dict) return "gives back a tensor of another class, or with attributes";
+    const int number = memory_number(t);
+    if (number < 0) return "";
+    Memory& m = body.memories[number];
+    if (m.origin != Memory::Made) return "gives back a view of a tensor that was there before";
+    if (std::find(given.begin(), given.end(), number) != given.end()) return "gives back two tensors that share memory";
+    given.push_back(number);
+    m.fresh = true;
+    body.outputs.push_back({Output::New, operand_of(t, false), -1, Py_NewRef(o)});
+  }
+  for (size_t i = 0; i < r().there.size(); ++i) {
+    Tensor* leaf = as_tensor(r().there[i].get());
+    const Tensor* grad = leaf->grad.peek();
+    if (as_object(const_cast<Tensor*>(grad)) == r().gradients[i].get()) continue;
+    Result result{static_cast<int>(body.leaves.size()), -1};
+    if (grad) {
+      if (grad->grad_fn || Py_TYPE(grad) != TensorType || grad->dict || grad->flags & (kWrapped | kInference | kRequiresGrad))
+        return "leaves a gradient that has a graph";
+      const int number = memory_number(grad);
+      if (number < 0) return "";
+      Memory& m = body.memories[number];
+      if (m.origin != Memory::Made) return "sets .grad to a tensor that was there before";
+      if (std::find(given.begin(), given.end(), number) != given.end()) return "leaves gradients that share memory";
+      given.push_back(number);
+      m.fresh = true;
+      result.operand = operand_of(grad, false);
+    }
+    body.leaves.push_back(Py_NewRef(r().there[i].get()));
+    body.gradients.push_back(result);
+  }
+  for (const Ref& o : r().inputs) {
+    if (as_tensor(o.get())->grad) return "has an argument with a .grad";
+  }
+  for (const auto& [storage, number] : r().memory_of) {
+    const Memory& m = body.memories[number];
+    if (m.origin == Memory::Made && m.alive && !m.fresh) return "keeps a tensor beyond its end";
+  }
+  return nullptr;
+}
+
+void note_versions() {
+  std::vector<const VersionCounter*> seen;
+  for (size_t i = 0; i < r().versions.size(); ++i) {
+    const bool is_input = i >= r().there.size();
+    PyObject* o = is_input ? r().inputs[i - r().there.size()].get() : r().there[i].get();
+    const Tensor* t = as_tensor(o);
+    const uint32_t by = version_of(t) - r().versions[i];
+    if (!by || std::find(seen.begin(), seen.end(), t->version) != seen.end()) continue;
+    seen.push_back(t->version);
+    if (is_input) r().body.input_versions.push_back({static_cast<int>(i - r().there.size()), by});
+    else r().body.versions.push_back({Py_NewRef(o), by});
+  }
+}
+
+// capture_end(outputs): a Captured, or where the run cannot be replayed (why, line as text, or None).
+PyObject* end(PyObject*, PyObject* outputs) {
+  if (!tls.recorder) {
+    PyErr_SetString(PyExc_RuntimeError, "no run is captured on this thread");
+    return nullptr;
+  }
+  if (!is_of_tensors(outputs)) {
+    end_recording();
+    PyErr_SetString(PyExc_TypeError, "capture_end(outputs): a tuple of tensors");
+    return nullptr;
+  }
+  if (r().trouble.empty()) {
+    const char* why = note_outputs(outputs);
+    if (why && r().trouble.empty()) r().trouble = why;
+  }
+  if (!r().trouble.empty()) {
+    const std::string site = site_text(r().where);
+    PyObject* said = Py_BuildValue("(ss)", r().trouble.c_str(), site.c_str());
+    forget_site(&r().where);
+    clear_body(&r().body);
+    end_recording();
+    return said;
+  }
+  note_versions();
+  for (Memory& m : r().body.memories) {
+    if (m.origin != Memory::Gradient || m.first < 0) continue;
+    r().body.leaves.push_back(Py_NewRef(r().there[m.number].get()));
+    m.number = static_cast<int>(r().body.leaves.size()) - 1;
+  }
+  r().body.n_inputs = r().inputs.size();
+  tls.capture = Capturing::Off;
+  Captured* made = PyObject_GC_New(Captured, CapturedType);
+  if (!made) return nullptr;
+  made->body = new Body(std::move(r().body));
+  end_recording();
+  if (finish(made->body) < 0) {
+    Py_DECREF(made);
+    return nullptr;
+  }
+  PyObject_GC_Track(made);
+  return as_object(made);
+}
+
+// capture_stop(): forgets a run that ended with an exception.
+PyObject* stop(PyObject*, PyObject*) {
+  if (tls.recorder) {
+    forget_site(&r().where);
+    clear_body(&r().body);
+    end_recording();
+  }
+  Py_RETURN_NONE;
+}
+
+PyMethodDef kFunctions[] = {
+    {"capture_begin", method_of<begin>(), METH_FASTCALL, "Records what runs on this thread from here on."},
+    {"capture_end", method_of<end>(), METH_O, "The recorded run as a Captured, or (why, line) where it cannot be replayed."},
+    {"capture_stop", method_of<stop>(), METH_NOARGS, "Forgets a run that ended with an exception."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+int init_capture_type(PyObject* module);
+
+int init_capture(PyObject* module) { return PyModule_AddFunctions(module, kFunctions) < 0 ? -1 : init_capture_type(module); }
+
+}  // namespace rushlight

@@ -1,0 +1,61 @@
+// Capture: what a run computes is recorded as a list of steps below autograd, and replayed without Python (docs/design/0022).
+//
+// Note [Memory, not tensors]: a step is known by the memory that it reads and writes. While a run is recorded, every storage that it
+// makes gets a number (a Memory), and an argument of a step is a place in one (an Operand). A program has memory of its own for all
+// of them, and tensors over that memory, made once: a replay calls the same kernels with the same tensors, and a storage that a kernel
+// asks for is the one at the same place of the record. So views are no steps, nothing is allocated, and nothing is freed.
+//
+// Note [Unknown]: what was not seen to be written is not read. A step that reads memory which no recorded step wrote, or which no
+// part of the guarded state holds, ends the capture. So does every value of a tensor that reaches Python.
+#pragma once
+#include "core/core.h"
+
+namespace rushlight {
+
+// What a kernel does with memory. Looks: it shows memory of its arguments, or computes in new memory; Computes: it may write its
+// arguments, too; Asks: it answers Python from layouts alone; Reads: from values.
+enum class Border : uint8_t { Looks, Computes, Asks, Reads };
+struct KernelFacts {
+  const char* name;
+  Border border;
+};
+using KernelFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
+
+inline bool recording() { return __builtin_expect(tls.capture == Capturing::Records, 0); }
+
+// ---- what the core tells the recorder, where `recording()`
+PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n);
+void record_machine(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
+// `numbers`: a second operand of so many equal elements, where `b` is none.
+void record_block(BlockFn block, Tensor* a, Tensor* b, const void* numbers, Tensor* out);
+void record_copy(Tensor* to, const Tensor* from);
+void record_fill(Tensor* to, char byte);
+void record_constant(Tensor* made);  // written from Python's values, which are the same in each replay
+void record_storage(Storage* made);
+void forget_storage(Storage* freed);
+// The run cannot be replayed: the recorder keeps the first reason and its line. `why` is a part of a sentence after "it ".
+void end_capture(const char* why);
+inline void ends_capture(const char* why) {
+  if (recording()) end_capture(why);
+}
+
+// What runs in this scope is part of a step that was recorded.
+class WithinStep {
+ public:
+  WithinStep() : before_(tls.capture) {
+    if (before_ == Capturing::Records) tls.capture = Capturing::Within;
+  }
+  ~WithinStep() { tls.capture = before_; }
+  WithinStep(const WithinStep&) = delete;
+  WithinStep& operator=(const WithinStep&) = delete;
+
+ private:
+  Capturing before_;
+};
+
+// The storage that a replayed kernel gets; nullptr where it asks for another than it asked for before.
+Storage* replayed_storage(size_t nbytes);
+
+int init_capture(PyObject* module);
+
+}  // namespace rushlight

@@ -1,0 +1,122 @@
+// What a recorded run is: steps over memory (capture.cpp makes it, replay.cpp runs it).
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/capture.h"
+
+namespace rushlight {
+
+// A storage that a run made, was given, or found.
+struct Memory {
+  enum Origin : uint8_t {
+    Made,      // by the run
+    Input,     // of an argument: another in each replay
+    Gradient,  // a leaf's `.grad` as the run began: another in each replay
+    There      // of a tensor that guards hold
+  };
+  Origin origin = Made;
+  bool written = false;  // while recording: by a recorded step
+  bool alive = true;     // while recording
+  bool fresh = false;    // the program gives it away: new in each replay
+  int number = -1;       // of the argument, or of the leaf
+  size_t nbytes = 0;
+  Tensor* as = nullptr;  // strong. Input, Gradient: a tensor of the layout that it had
+  int first = -1, last = -1;  // the steps that use it
+  Storage* storage = nullptr;  // strong. There: itself; else what stands for it in the program
+  std::vector<char> contents;  // of a constant: copied in before the first step
+};
+
+// A place in a memory, as a tensor shows it.
+struct Operand {
+  int memory;
+  DType dtype;
+  uint32_t flags;  // of kLazy
+  Py_ssize_t offset;
+  int ndim;
+  std::vector<Py_ssize_t> dims;  // sizes, then strides
+  PyObject* tensor = nullptr;  // strong; of the finished program
+};
+
+// An argument of a step: an operand, an object, or a list of both.
+struct Value {
+  int operand = -1;
+  PyObject* object = nullptr;  // strong
+  bool is_list = false, is_tuple = false;
+  std::vector<Value> items;
+};
+
+// A pointwise program with all but addresses worked out.
+struct BoundMachine {
+  bool block = false;  // one instruction over whole operands: `run` does it
+  BlockFn run = nullptr;
+  int inputs[3] = {0, 0, 0};
+  std::vector<Strided> operands;
+  std::vector<std::vector<Py_ssize_t>> strides;
+  std::vector<double> numbers;
+};
+
+struct Step {
+  enum Kind : uint8_t { Kernel, Machine, Block, Copy, Fill } kind;
+  const char* name;
+  Site site;  // strong
+  KernelFunction function = nullptr;  // Kernel
+  PyObject* self = nullptr;           // borrowed: the module of kernels
+  std::vector<Value> args;            // Machine, Block, Copy, Fill: the operand that is written comes last
+  std::vector<int> makes;             // Kernel: the memories of the storages that it makes, in order
+  const Program* program = nullptr;   // Machine
+  DType compute = DType::F32;
+  BlockFn block = nullptr;    // Block
+  std::vector<char> numbers;  // Block: the second operand, where that is a number
+  char byte = 0;              // Fill
+  Py_ssize_t size = 0;        // Block, Fill: elements, bytes
+  // Of the finished program.
+  std::vector<PyObject*> given;      // the arguments, as `function` takes them; strong
+  std::vector<Storage*> storages;    // borrowed: those of `makes`
+  std::unique_ptr<BoundMachine> bound;
+};
+
+// What a replay gives back.
+struct Output {
+  enum Kind : uint8_t { New, Argument, Kept } kind;
+  int operand = -1;            // New: what it shows
+  int number = -1;             // Argument
+  PyObject* object = nullptr;  // strong. New: the output of the captured run, for its history; Kept: itself
+};
+
+// A `.grad` after the run.
+struct Result {
+  int leaf;
+  int operand;  // -1: None
+};
+
+struct Captured {
+  PyObject_HEAD
+  struct Body* body;
+};
+
+struct Body {
+  std::vector<Memory> memories;
+  std::vector<Operand> operands;
+  std::vector<Step> steps;
+  std::vector<Output> outputs;
+  std::vector<PyObject*> leaves;  // strong: what guards hold that has, had or gets a `.grad`
+  std::vector<Result> gradients;
+  std::vector<std::pair<PyObject*, uint32_t>> versions;  // strong; by how much each is written
+  std::vector<std::pair<int, uint32_t>> input_versions;  // the same of arguments, by number
+  size_t n_inputs = 0;
+  PyObject* arena = nullptr;  // a tensor: the memory of all that does not leave the program
+  size_t planned = 0, made = 0;  // bytes of the arena; of all memories that the run made
+  bool busy = false;
+};
+
+struct Planned {
+  Storage* const* next;
+  Storage* const* end;
+};
+
+extern PyTypeObject* CapturedType;
+int finish(Body* body);  // replay.cpp: gives a recorded body its memory, tensors and bound steps
+PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n);
+void clear_body(Body* body);
+}  // namespace rushlight

@@ -1,0 +1,408 @@
+// Programs that replay a recorded run: their memory, and the loop over their steps. See capture.h.
+#include <algorithm>
+#include <cstring>
+
+#include "core/layout.h"
+#include "core/program.h"
+
+namespace rushlight {
+
+PyTypeObject* CapturedType;
+
+namespace {
+
+constexpr size_t kLine = 64;  // bytes; every memory of the arena begins at a cache line
+size_t in_lines(size_t nbytes) { return (std::max<size_t>(nbytes, 1) + kLine - 1) / kLine * kLine; }
+
+bool in_arena(const Memory& m) { return m.origin == Memory::Made && !m.fresh && m.first >= 0; }
+
+// Gives the memories places in the arena; those that are used at different times share them. The largest come first, each at the
+// lowest place that is free as long as it is used. The bytes of all.
+size_t plan(std::vector<Memory>* memories, std::vector<size_t>* places) {
+  std::vector<int> order, placed;
+  for (size_t i = 0; i < memories->size(); ++i) {
+    if (in_arena((*memories)[i])) order.push_back(static_cast<int>(i));
+  }
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return (*memories)[a].nbytes > (*memories)[b].nbytes; });
+  size_t total = 0;
+  std::vector<std::pair<size_t, size_t>> taken;
+  for (int i : order) {
+    const Memory& m = (*memories)[i];
+    taken.clear();
+    for (int k : placed) {
+      const Memory& other = (*memories)[k];
+      if (other.first <= m.last && m.first <= other.last)
+        taken.emplace_back((*places)[k], (*places)[k] + in_lines(other.nbytes));
+    }
+    std::sort(taken.begin(), taken.end());
+    size_t at = 0;
+    for (const auto& [from, to] : taken) {
+      if (at + in_lines(m.nbytes) <= from) break;
+      at = std::max(at, to);
+    }
+    (*places)[i] = at;
+    placed.push_back(i);
+    total = std::max(total, at + in_lines(m.nbytes));
+  }
+  return total;
+}
+
+PyObject* given_of(const Body& body, const Value& v) {
+  if (v.operand >= 0) return Py_NewRef(body.operands[v.operand].tensor);
+  if (!v.is_list) return Py_NewRef(v.object);
+  const Py_ssize_t n = static_cast<Py_ssize_t>(v.items.size());
+  Ref list(v.is_tuple ? PyTuple_New(n) : PyList_New(n));
+  for (Py_ssize_t i = 0; list && i < n; ++i) {
+    PyObject* item = given_of(body, v.items[i]);
+    if (!item) return nullptr;
+    if (v.is_tuple) PyTuple_SET_ITEM(list.get(), i, item);
+    else PyList_SET_ITEM(list.get(), i, item);
+  }
+  return list.release();
+}
+
+Tensor* given_at(const Step& step, size_t i) { return as_tensor(step.given[i]); }
+
+// A machine's step in which only addresses change, where it is small enough to run with the GIL.
+std::unique_ptr<BoundMachine> bound(const Step& step) {
+  const size_t n = step.given.size() - 1;
+  const Tensor* out = given_at(step, n);
+  const int ndim = out->ndim();
+  if (out->numel() > kReleaseSize || step.compute == DType::I64 || is_complex(step.compute) || is_half(step.compute)) return nullptr;
+  auto made = std::make_unique<BoundMachine>();
+  made->numbers.resize(n);
+  made->strides.resize(n);
+  bool whole = out->is_contiguous() && out->dtype == step.compute;
+  for (size_t i = 0; i < n; ++i) {
+    made->strides[i].assign(ndim, 0);
+    PyObject* o = step.given[i];
+    if (is_tensor(o)) {
+      const Tensor* a = as_tensor(o);
+      const int shift = ndim - a->ndim();
+      for (int d = 0; d < a->ndim(); ++d) {
+        if (shift < 0 || (a->size(d) != 1 && a->size(d) != out->size(d + shift))) return nullptr;
+        made->strides[i][d + shift] = a->size(d) == 1 ? 0 : a->stride(d);
+      }
+      made->operands.push_back(Strided{nullptr, a->dtype, made->strides[i].data()});
+      whole &= a->dtype == step.compute && a->is_contiguous() && same_shape(a, out);
+    } else if (PyFloat_CheckExact(o) || PyLong_CheckExact(o)) {
+      const double v = PyFloat_AsDouble(o);
+      if (v == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return nullptr;
+      }
+      if (step.compute == DType::F32) *reinterpret_cast<float*>(&made->numbers[i]) = static_cast<float>(v);
+      else made->numbers[i] = v;
+      made->operands.push_back(Strided{reinterpret_cast<char*>(&made->numbers[i]), step.compute, made->strides[i].data()});
+      whole = false;
+    } else {
+      return nullptr;
+    }
+  }
+  const Program& program = *step.program;
+  if (whole && program.code.size() == 1 && program.code[0].dst == program.result) {
+    const Instr& only = program.code[0];
+    const uint8_t regs[] = {only.a, only.b, only.c};
+    made->run = kernels().block(only.op, step.compute);
+    made->block = made->run && program.constants.empty();
+    for (int i = 0; i < 3; ++i) made->inputs[i] = regs[i] < n ? regs[i] : 0;
+  }
+  return made;
+}
+
+}  // namespace
+
+int finish(Body* body) {
+  std::vector<size_t> places(body->memories.size());
+  const Py_ssize_t total = static_cast<Py_ssize_t>(plan(&body->memories, &places));
+  body->planned = static_cast<size_t>(total);
+  Tensor* arena = new_tensor(DType::U8, 1, &total);
+  if (!(body->arena = as_object(arena))) return -1;
+  for (size_t i = 0; i < body->memories.size(); ++i) {
+    Memory& m = body->memories[i];
+    if (m.origin == Memory::Made && m.first >= 0) body->made += m.nbytes;
+    if (m.origin == Memory::There || m.first < 0) continue;
+    char* data = in_arena(m) ? arena->data() + places[i] : nullptr;
+    if (!(m.storage = foreign_storage(data, m.nbytes, true, Py_NewRef(body->arena)))) return -1;
+  }
+  for (Operand& o : body->operands) {
+    Tensor* t = new_on_storage(hold(body->memories[o.memory].storage), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
+    if (!(o.tensor = as_object(t))) return -1;
+    t->flags |= o.flags;
+  }
+  for (Step& step : body->steps) {
+    for (const Value& v : step.args) {
+      PyObject* o = given_of(*body, v);
+      if (!o) return -1;
+      step.given.push_back(o);
+    }
+    for (int m : step.makes) step.storages.push_back(body->memories[m].storage);
+    if (step.kind == Step::Machine) step.bound = bound(step);
+  }
+  return 0;
+}
+
+Storage* replayed_storage(size_t nbytes) {
+  Planned* planned = tls.planned;
+  if (!planned || planned->next == planned->end || (*planned->next)->nbytes != nbytes) return nullptr;
+  return hold(*planned->next++);
+}
+
+namespace {
+
+int run_machine_step(const Step& step) {
+  const size_t n = step.given.size() - 1;
+  const Tensor* out = given_at(step, n);
+  if (!step.bound) {
+    const Ref done(as_object(run_program_into(*step.program, step.compute, step.given.data(), static_cast<int>(n), given_at(step, n))));
+    return done ? 0 : -1;
+  }
+  BoundMachine& b = *step.bound;
+  for (size_t i = 0; i < n; ++i) {
+    if (is_tensor(step.given[i])) b.operands[i].data = given_at(step, i)->data();
+  }
+  if (b.block) b.run(b.operands[b.inputs[0]].data, b.operands[b.inputs[1]].data, b.operands[b.inputs[2]].data, out->data(), out->numel());
+  else kernels().run_program(*step.program, step.compute, b.operands.data(), Strided{out->data(), out->dtype, out->strides()},
+                             out->ndim(), out->sizes());
+  return 0;
+}
+
+int run_kernel_step(const Step& step) {
+  Planned planned{step.storages.data(), step.storages.data() + step.storages.size()};
+  tls.planned = &planned;
+  const Ref done(step.function(step.self, step.given.data(), static_cast<Py_ssize_t>(step.given.size())));
+  tls.planned = nullptr;
+  if (!done) return -1;
+  if (done.get() != Py_NotImplemented && planned.next == planned.end) return 0;
+  PyErr_Format(PyExc_SystemError, "rushlight: %s did not compute in a replay what it computed when it was captured", step.name);
+  return -1;
+}
+
+int run_step(const Step& step) {
+  switch (step.kind) {
+    case Step::Kernel: return run_kernel_step(step);
+    case Step::Machine: return run_machine_step(step);
+    case Step::Block: {
+      const size_t last = step.given.size() - 1;
+      const void* right = last == 2 ? given_at(step, 1)->data() : step.numbers.empty() ? nullptr : step.numbers.data();
+      step.block(given_at(step, 0)->data(), right, nullptr, given_at(step, last)->data(), step.size);
+      return 0;
+    }
+    case Step::Copy: return copy_into(given_at(step, 1), given_at(step, 0));
+    case Step::Fill: std::memset(given_at(step, 0)->data(), step.byte, static_cast<size_t>(step.size)); return 0;
+  }
+  return 0;
+}
+
+bool same_layout(const Tensor* a, const Tensor* b) {
+  return a->dtype == b->dtype && a->ndim() == b->ndim() && a->is_aligned() == b->is_aligned() &&
+         same_sizes(2 * a->ndim(), a->sizes(), b->sizes());
+}
+
+// Whether a tensor may take the place of an argument, or of a gradient, of the captured run.
+bool fits(const Tensor* t, const Tensor* was) {
+  constexpr uint32_t kSame = ~static_cast<uint32_t>(kCut | kCutReason | kSpecialView);
+  return Py_TYPE(t) == TensorType && (t->flags & kSame) == (was->flags & kSame) && same_layout(t, was) && !t->grad_fn && !t->grad &&
+         !t->hooks && !(t->base && requires_grad(t));
+}
+
+class Replaying {
+ public:
+  explicit Replaying(Body* body) : body_(body), grad_(tls.grad_enabled) {
+    body->busy = true;
+    tls.grad_enabled = false;
+    tls.capture = Capturing::Replays;
+  }
+  ~Replaying() {
+    tls.capture = Capturing::Off;
+    tls.grad_enabled = grad_;
+    body_->busy = false;
+  }
+  Replaying(const Replaying&) = delete;
+  Replaying& operator=(const Replaying&) = delete;
+
+ private:
+  Body* body_;
+  bool grad_;
+};
+
+void give_back(std::vector<Storage*>* storages) {
+  for (Storage* s : *storages) drop(s);
+  storages->clear();
+}
+
+}  // namespace
+
+// A tuple of the outputs; NotImplemented where the arguments, or gradients of leaves, are not like those of the captured run.
+PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  Body& body = *reinterpret_cast<Captured*>(self)->body;
+  if (body.busy || tls.capture != Capturing::Off || observed() || static_cast<size_t>(n) != body.n_inputs) Py_RETURN_NOTIMPLEMENTED;
+  for (const Memory& m : body.memories) {
+    if (!m.as || (m.origin == Memory::Gradient && m.first < 0)) continue;
+    PyObject* o = m.origin == Memory::Input ? args[m.number] : as_object(as_tensor(body.leaves[m.number])->grad.peek());
+    if (!o || !is_tensor(o) || !fits(as_tensor(o), m.as)) Py_RETURN_NOTIMPLEMENTED;
+  }
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    for (Py_ssize_t k = 0; k < i; ++k) {
+      if (as_tensor(args[k])->storage() == as_tensor(args[i])->storage()) Py_RETURN_NOTIMPLEMENTED;
+    }
+  }
+  const Replaying replaying(&body);
+  std::vector<Storage*> held, made(body.memories.size());  // held: pins for as long as the program runs
+  const auto take = [&](Memory& m, const Tensor* t) {
+    held.push_back(hold(t->storage()));
+    m.storage->data = t->data() - m.as->offset();
+  };
+  PyObject* result = nullptr;
+  bool done = true;
+  for (size_t i = 0; i < body.memories.size() && done; ++i) {
+    Memory& m = body.memories[i];
+    if (m.first < 0) continue;
+    if (m.origin == Memory::Input) take(m, as_tensor(args[m.number]));
+    if (m.origin == Memory::Gradient) take(m, as_tensor(body.leaves[m.number])->grad.peek());
+    if (m.fresh) {
+      tls.capture = Capturing::Off;
+      done = (made[i] = new_storage(m.nbytes)) != nullptr;
+      tls.capture = Capturing::Replays;
+      if (done) m.storage->data = made[i]->data;
+    }
+    if (done && !m.contents.empty()) std::memcpy(m.storage->data, m.contents.data(), m.contents.size());
+  }
+  for (size_t i = 0; i < body.steps.size() && done; ++i) done = run_step(body.steps[i]) == 0;
+  tls.capture = Capturing::Off;
+  const auto give = [&](int operand) {
+    const Operand& o = body.operands[operand];
+    return new_on_storage(hold(made[o.memory]), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
+  };
+  Ref outputs(done ? PyTuple_New(static_cast<Py_ssize_t>(body.outputs.size())) : nullptr);
+  for (size_t i = 0; outputs && i < body.outputs.size(); ++i) {
+    const Output& o = body.outputs[i];
+    PyObject* given = o.kind == Output::Argument ? Py_NewRef(args[o.number]) : o.kind == Output::Kept ? Py_NewRef(o.object) : nullptr;
+    if (!given) {
+      Tensor* t = give(o.operand);
+      const Tensor* was = as_tensor(o.object);
+      if (t) {
+        t->flags |= was->flags & kLazy;
+        t->output_nr = was->output_nr;
+        t->grad_fn.set(was->grad_fn.own().release());
+      }
+      given = as_object(t);
+    }
+    if (!given) outputs = Ref();
+    else PyTuple_SET_ITEM(outputs.get(), static_cast<Py_ssize_t>(i), given);
+  }
+  for (size_t i = 0; outputs && i < body.gradients.size(); ++i) {
+    const Result& g = body.gradients[i];
+    Tensor* grad = g.operand < 0 ? nullptr : give(g.operand);
+    if (g.operand >= 0 && !grad) outputs = Ref();
+    else if (grad) as_tensor(body.leaves[g.leaf])->grad.set(grad);
+    else as_tensor(body.leaves[g.leaf])->grad.clear();
+  }
+  for (const auto& [tensor, by] : body.versions) {
+    for (uint32_t k = 0; outputs && k < by; ++k) bump_version(as_tensor(tensor));
+  }
+  for (const auto& [number, by] : body.input_versions) {
+    for (uint32_t k = 0; outputs && k < by; ++k) bump_version(as_tensor(args[number]));
+  }
+  result = outputs.release();
+  give_back(&held);
+  give_back(&made);
+  return result;
+}
+
+// ---------------------------------------------------------------- the object
+
+namespace {
+
+void clear_value(Value* v) {
+  Py_CLEAR(v->object);
+  for (Value& item : v->items) clear_value(&item);
+}
+
+template <class F>
+int visit_value(const Value& v, const F& f) {
+  int r = v.object ? f(v.object) : 0;
+  for (size_t i = 0; !r && i < v.items.size(); ++i) r = visit_value(v.items[i], f);
+  return r;
+}
+
+int captured_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Body* body = reinterpret_cast<Captured*>(self)->body;
+  if (!body) return 0;
+  const auto f = [&](PyObject* o) { return visit(o, arg); };
+  for (const Step& step : body->steps) {
+    for (const Value& v : step.args) {
+      if (const int r = visit_value(v, f)) return r;
+    }
+  }
+  for (const Output& o : body->outputs) Py_VISIT(o.object);
+  for (PyObject* leaf : body->leaves) Py_VISIT(leaf);
+  for (const auto& [tensor, by] : body->versions) Py_VISIT(tensor);
+  return 0;
+}
+
+int captured_clear(PyObject* self) {
+  Body* body = std::exchange(reinterpret_cast<Captured*>(self)->body, nullptr);
+  if (body) clear_body(body);
+  delete body;
+  return 0;
+}
+
+void captured_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  captured_clear(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+
+// describe(): of each step (name, sizes of the operands, line as text), the bytes planned, the bytes without a plan.
+PyObject* describe(PyObject* self, PyObject*) {
+  const Body& body = *reinterpret_cast<Captured*>(self)->body;
+  Ref steps(PyList_New(0));
+  for (const Step& step : body.steps) {
+    Ref line(Py_BuildValue("(ss)", step.name, site_text(step.site).c_str()));
+    if (!steps || !line || PyList_Append(steps.get(), line.get()) < 0) return nullptr;
+  }
+  return Py_BuildValue("(Onn)", steps.get(), static_cast<Py_ssize_t>(body.planned), static_cast<Py_ssize_t>(body.made));
+}
+
+}  // namespace
+
+void clear_body(Body* body) {
+  for (Step& step : body->steps) {
+    for (PyObject*& o : step.given) Py_CLEAR(o);
+    for (Value& v : step.args) clear_value(&v);
+    forget_site(&step.site);
+  }
+  for (Operand& o : body->operands) Py_CLEAR(o.tensor);
+  for (Memory& m : body->memories) {
+    Py_CLEAR(m.as);
+    drop(std::exchange(m.storage, nullptr));
+  }
+  for (Output& o : body->outputs) Py_CLEAR(o.object);
+  for (PyObject*& leaf : body->leaves) Py_CLEAR(leaf);
+  for (auto& version : body->versions) Py_CLEAR(version.first);
+  Py_CLEAR(body->arena);
+}
+
+int init_capture_type(PyObject* module);
+int init_capture_type(PyObject* module) {
+  static PyMethodDef methods[] = {
+      {"replay", method_of<replay>(), METH_FASTCALL, "Runs the steps on other arguments: a tuple of outputs, or NotImplemented."},
+      {"describe", method_of<describe>(), METH_NOARGS, "The steps, the bytes planned, and the bytes without a plan."},
+      {nullptr, nullptr, 0, nullptr}};
+  PyType_Slot slots[] = {{Py_tp_dealloc, slot_of<captured_dealloc>()},
+                         {Py_tp_traverse, slot_of<captured_traverse>()},
+                         {Py_tp_clear, slot_of<captured_clear>()},
+                         {Py_tp_methods, methods},
+                         {Py_tp_doc, const_cast<char*>("A recorded run, which can be replayed.")},
+                         {0, nullptr}};
+  PyType_Spec spec = {"rushlight._core.Captured", sizeof(Captured), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  CapturedType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
+  return CapturedType && PyModule_AddObjectRef(module, "Captured", as_object(CapturedType)) == 0 ? 0 : -1;
+}
+
+}  // namespace rushlight
