@@ -36,7 +36,7 @@ using FastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssi
 bool has_arrays(PyObject* const* args, Py_ssize_t n);
 PyObject* through_arrays(FastFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n);
 template <FastFunction F>
-PyObject* uncaptured(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+PyObject* uncaptured(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* = nullptr) {
   return has_arrays(args, n) ? through_arrays(F, self, args, n) : F(self, args, n);
 }
 template <FastFunction F>

@@ -305,17 +305,17 @@ PyMethodDef layout_kernel(Border border = Call<F, kText>::kAnswers ? Border::Ask
   return row_of<Call<F, kText>, Call<F, kText>::call>(border);
 }
 template <class C, FastFunction F>
-PyMethodDef row_over_devices() {
+PyMethodDef row_over_devices(Border border) {
   (there_of(method_of<over_arrays<over_devices<F>>>()) = &there_of_kernel<F>)->name = C::kSignature.text;
-  return row_of<C, over_devices<F>>(C::kAnswers ? Border::Reads : Border::Computes);
+  return row_of<C, over_devices<F>>(C::kAnswers ? Border::Reads : border);
 }
 template <auto F, Text kText>
-PyMethodDef kernel() {
-  return row_over_devices<Call<F, kText>, Call<F, kText>::call>();
+PyMethodDef kernel(Border border = Border::Computes) {
+  return row_over_devices<Call<F, kText>, Call<F, kText>::call>(border);
 }
 template <auto F, Text kText>
-PyMethodDef long_kernel() {
-  return row_over_devices<Call<F, kText>, over_aliases<Call<F, kText>::call>>();
+PyMethodDef long_kernel(Border border = Border::Computes) {
+  return row_over_devices<Call<F, kText>, over_aliases<Call<F, kText>::call>>(border);
 }
 
 }  // namespace rushlight

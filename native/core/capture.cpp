@@ -48,6 +48,10 @@ int memory_number(const Tensor* t) {
   }
   const auto found = r().memory_of.find(t->storage());
   if (found != r().memory_of.end()) return found->second;
+  if (t->storage()->flags & Storage::kConstant) {
+    add_memory(t->storage(), Memory::There);
+    return static_cast<int>(r().body.memories.size()) - 1;
+  }
   end_capture("uses a tensor that neither the arguments nor anything that it reads by name hold");
   return -1;
 }
@@ -142,13 +146,14 @@ void forget_storage(Storage* freed) {
   r().memory_of.erase(found);
 }
 
-PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n) {
+PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n,
+                        PyObject* kwnames) {
   Step step = new_step(Step::Kernel, kernel.name);
   PyObject* result;
   {
     r().makes = &step.makes;
     const WithinStep inside;
-    result = f(self, args, n);
+    result = f(self, args, n, kwnames);
     r().makes = nullptr;
   }
   if (!result || result == Py_NotImplemented || kernel.border == Border::Asks) return result;
@@ -159,7 +164,15 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
   if (kernel.border == Border::Looks && step.makes.empty()) return result;  // it shows memory
   step.function = f;
   step.self = self;
-  for (Py_ssize_t i = 0; i < n && recording(); ++i) step.args.push_back(value_of(args[i]));
+  step.count = n;
+  step.kwnames = Py_XNewRef(kwnames);
+  if (kwnames) n += PyTuple_GET_SIZE(kwnames);
+  bool fills = kernel.border == Border::Fills;  // the first tensor
+  for (Py_ssize_t i = 0; i < n && recording(); ++i) {
+    const bool filled = fills && is_tensor(args[i]);
+    step.args.push_back(filled ? written(as_tensor(args[i])) : value_of(args[i]));
+    fills &= !filled;
+  }
   for (int m : step.makes) {
     Memory& made = r().body.memories[m];
     made.written = true;
@@ -282,7 +295,7 @@ PyObject* begin(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 const char* note_outputs(PyObject* outputs) {
   Body& body = r().body;
-  std::vector<int> given;
+  std::vector<int> given;  // memories of gradients
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
     PyObject* o = PyTuple_GET_ITEM(outputs, i);
     Tensor* t = as_tensor(o);
@@ -302,9 +315,18 @@ const char* note_outputs(PyObject* outputs) {
     const int number = memory_number(t);
     if (number < 0) return "";
     Memory& m = body.memories[number];
-    if (m.origin != Memory::Made) return "gives back a view of a tensor that was there before";
-    if (std::find(given.begin(), given.end(), number) != given.end()) return "gives back two tensors that share memory";
-    given.push_back(number);
+    if (m.origin != Memory::Made) {
+      Output view{Output::View, -1, m.origin == Memory::Input ? m.number : -1, nullptr, t->base != nullptr};
+      const auto shown = [t](const Ref& held) { return as_tensor(held.get())->storage() == t->storage(); };
+      const auto source = std::find_if(r().there.begin(), r().there.end(), shown);
+      if (requires_grad(t) || m.origin == Memory::Gradient || (view.number < 0 && source == r().there.end()))
+        return "gives back a view of a tensor that wants a gradient, or of a gradient";
+      view.operand = operand_of(t, false);
+      view.object = view.number < 0 ? source->get() : nullptr;
+      Py_XINCREF(view.object);
+      body.outputs.push_back(view);
+      continue;
+    }
     m.fresh = true;
     body.outputs.push_back({Output::New, operand_of(t, false), -1, Py_NewRef(o)});
   }
@@ -405,7 +427,18 @@ PyObject* stop(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+// keep_constant(tensor): the tensor, whose elements never change.
+PyObject* keep_constant(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "keep_constant(tensor)");
+    return nullptr;
+  }
+  as_tensor(o)->storage()->flags |= Storage::kConstant;
+  return Py_NewRef(o);
+}
+
 PyMethodDef kFunctions[] = {
+    {"keep_constant", method_of<keep_constant>(), METH_O, "The tensor, marked as of the library: its elements never change."},
     {"capture_begin", method_of<begin>(), METH_FASTCALL, "Records what runs on this thread from here on."},
     {"capture_end", method_of<end>(), METH_O, "The recorded run as a Captured, or (why, line) where it cannot be replayed."},
     {"capture_stop", method_of<stop>(), METH_NOARGS, "Forgets a run that ended with an exception."},

@@ -13,18 +13,21 @@
 namespace rushlight {
 
 // What a kernel does with memory. Looks: it shows memory of its arguments, or computes in new memory; Computes: it may write its
-// arguments, too; Asks: it answers Python from layouts alone; Reads: from values.
-enum class Border : uint8_t { Looks, Computes, Asks, Reads };
+// arguments, too; Fills: it writes its first tensor without reading that; Asks: it answers Python from layouts alone, or makes memory
+// without contents; Reads: its answer, or whether there is one, is a matter of values.
+enum class Border : uint8_t { Looks, Computes, Fills, Asks, Reads };
 struct KernelFacts {
   const char* name;
   Border border;
 };
-using KernelFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
+using KernelFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject* kwnames);
 
 inline bool recording() { return __builtin_expect(tls.capture == Capturing::Records, 0); }
 
 // ---- what the core tells the recorder, where `recording()`
-PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n);
+// `kwnames`: of the last arguments, or nullptr.
+PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n,
+                        PyObject* kwnames = nullptr);
 void record_machine(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
 // `numbers`: a second operand of so many equal elements, where `b` is none.
 void record_block(BlockFn block, Tensor* a, Tensor* b, const void* numbers, Tensor* out);

@@ -47,7 +47,7 @@ Tensor* applied(Tensor* t, uint32_t bits) {
 
 namespace {
 
-PyObject* settle(PyObject*, PyObject* const* args, Py_ssize_t) {
+PyObject* settle(PyObject*, PyObject* const* args, Py_ssize_t, PyObject*) {
   Tensor* t = as_tensor(args[0]);
   return as_object(applied(t, t->flags & kLazy));
 }
@@ -57,7 +57,7 @@ PyObject* settle(PyObject*, PyObject* const* args, Py_ssize_t) {
 Tensor* values_of(Tensor* t) {
   if (!(t->flags & kLazy)) return as_tensor(Py_NewRef(as_object(t)));
   PyObject* shown = as_object(t);
-  return as_tensor(recording() ? record_kernel({"resolve_conj", Border::Looks}, settle, nullptr, &shown, 1) : settle(nullptr, &shown, 1));
+  return as_tensor(recording() ? record_kernel({"resolve_conj", Border::Looks}, settle, nullptr, &shown, 1) : settle(nullptr, &shown, 1, nullptr));
 }
 
 int put_values(Tensor* t, Tensor* values) {

@@ -62,6 +62,8 @@ struct Step {
   Site site;  // strong
   KernelFunction function = nullptr;  // Kernel
   PyObject* self = nullptr;           // borrowed: the module of kernels
+  PyObject* kwnames = nullptr;        // strong: the names of the last arguments
+  Py_ssize_t count = 0;               // of the arguments without names
   std::vector<Value> args;            // Machine, Block, Copy, Fill: the operand that is written comes last
   std::vector<int> makes;             // Kernel: the memories of the storages that it makes, in order
   const Program* program = nullptr;   // Machine
@@ -78,10 +80,11 @@ struct Step {
 
 // What a replay gives back.
 struct Output {
-  enum Kind : uint8_t { New, Argument, Kept } kind;
-  int operand = -1;            // New: what it shows
-  int number = -1;             // Argument
-  PyObject* object = nullptr;  // strong. New: the output of the captured run, for its history; Kept: itself
+  enum Kind : uint8_t { New, Argument, Kept, View } kind;
+  int operand = -1;            // New, View: what it shows
+  int number = -1;             // Argument; View: of the argument that it shows, or -1
+  PyObject* object = nullptr;  // strong. New: the output of the captured run, for its history; Kept: itself; View: what it shows
+  bool is_view = false;        // View: as autograd has it
 };
 
 // A `.grad` after the run.

@@ -170,7 +170,7 @@ int run_machine_step(const Step& step) {
 int run_kernel_step(const Step& step) {
   Planned planned{step.storages.data(), step.storages.data() + step.storages.size()};
   tls.planned = &planned;
-  const Ref done(step.function(step.self, step.given.data(), static_cast<Py_ssize_t>(step.given.size())));
+  const Ref done(step.function(step.self, step.given.data(), step.count, step.kwnames));
   tls.planned = nullptr;
   if (!done) return -1;
   if (done.get() != Py_NotImplemented && planned.next == planned.end) return 0;
@@ -270,6 +270,23 @@ PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   }
   for (size_t i = 0; i < body.steps.size() && done; ++i) done = run_step(body.steps[i]) == 0;
   tls.capture = Capturing::Off;
+  const auto view = [&](const Output& o) {
+    Tensor* source = as_tensor(o.number < 0 ? o.object : args[o.number]);
+    const Operand& at = body.operands[o.operand];
+    const Tensor* as = body.memories[at.memory].as;
+    const Py_ssize_t offset = as ? at.offset - as->offset() + source->offset() : at.offset;
+    Tensor* t = new_on_storage(hold(source->storage()), at.dtype, at.ndim, at.dims.data(), at.dims.data() + at.ndim, offset);
+    if (!t) return t;
+    t->flags |= at.flags;
+    if (o.is_view) return become_view(t, source);
+    if (VersionCounter* v = shared_version(source)) {
+      hold(v);
+      t->version = v;
+      return t;
+    }
+    Py_DECREF(t);
+    return static_cast<Tensor*>(nullptr);
+  };
   const auto give = [&](int operand) {
     const Operand& o = body.operands[operand];
     return new_on_storage(hold(made[o.memory]), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
@@ -277,8 +294,11 @@ PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   Ref outputs(done ? PyTuple_New(static_cast<Py_ssize_t>(body.outputs.size())) : nullptr);
   for (size_t i = 0; outputs && i < body.outputs.size(); ++i) {
     const Output& o = body.outputs[i];
-    PyObject* given = o.kind == Output::Argument ? Py_NewRef(args[o.number]) : o.kind == Output::Kept ? Py_NewRef(o.object) : nullptr;
-    if (!given) {
+    PyObject* given = nullptr;
+    if (o.kind == Output::Argument) given = Py_NewRef(args[o.number]);
+    if (o.kind == Output::Kept) given = Py_NewRef(o.object);
+    if (o.kind == Output::View) given = as_object(view(o));
+    if (o.kind == Output::New) {
       Tensor* t = give(o.operand);
       const Tensor* was = as_tensor(o.object);
       if (t) {
@@ -374,6 +394,7 @@ void clear_body(Body* body) {
   for (Step& step : body->steps) {
     for (PyObject*& o : step.given) Py_CLEAR(o);
     for (Value& v : step.args) clear_value(&v);
+    Py_CLEAR(step.kwnames);
     forget_site(&step.site);
   }
   for (Operand& o : body->operands) Py_CLEAR(o.tensor);

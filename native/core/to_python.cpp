@@ -264,7 +264,7 @@ PyObject* summary_of(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   const Py_ssize_t edge = PyNumber_AsSsize_t(args[1], nullptr);
   if (edge == -1 && PyErr_Occurred()) return nullptr;
-  ends_capture("prints a tensor");
+  ends_capture("reads the values of a tensor");
   Ref held;
   Tensor* memory = memory_of(args[0], &held);
   const Owned<Tensor> t(memory ? values_here(memory) : Owned<Tensor>());

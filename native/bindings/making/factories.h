@@ -126,10 +126,19 @@ PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
   }
 }
 
+template <KernelFunction F>
+inline KernelFacts facts_of_factory = {};
+template <KernelFunction F>
+PyObject* captured_factory(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  return recording() ? record_kernel(facts_of_factory<F>, F, self, args, n, kwnames) : F(self, args, n, kwnames);
+}
+
 template <Ref (*make)(Making&), bool draws = false, bool inside = false>
-PyMethodDef factory(const char* row) {  // "name(*args: Any, **how: Any) -> Tensor"
+PyMethodDef factory(const char* row, Border border = draws ? Border::Fills : Border::Looks) {  // "name(*args: Any, **how: Any) -> Tensor"
   static const std::string name(row, std::strchr(row, '('));
-  return {name.c_str(), method_of<made_by<make, draws, inside>>(), METH_FASTCALL | METH_KEYWORDS, row};
+  constexpr KernelFunction f = made_by<make, draws, inside>;
+  facts_of_factory<f> = {name.c_str(), border};
+  return {name.c_str(), method_of<captured_factory<f>>(), METH_FASTCALL | METH_KEYWORDS, row};
 }
 
 }  // namespace rushlight

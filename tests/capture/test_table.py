@@ -1,0 +1,149 @@
+"""Every sample of the op table, forward and gradient, captured and replayed on other values of the
+same layouts: the bits of an eager run, or a refusal with its reason.
+
+The expectation is an eager run of the same call. Both results are compared as bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight import _core
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "table"))
+import cases
+
+# Ops whose samples are all refused: they answer Python with values, or compute in NumPy.
+REFUSED: frozenset[str] = frozenset()
+
+
+def captured(function: Any, inputs: list[torch.Tensor]) -> tuple[list[torch.Tensor], Any]:
+    """The results of a run, and its program or (why, where)."""
+    _core.capture_begin(tuple(inputs), ())
+    try:
+        results = function(*inputs)
+    except BaseException:
+        _core.capture_stop()
+        raise
+    return results, _core.capture_end(tuple(results))
+
+
+def other(t: torch.Tensor) -> torch.Tensor:
+    """The same elements in another order, in the same layout."""
+    made = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype) if t.numel() else t.clone()
+    return made.copy_(t.reshape(-1).roll(1).reshape(t.shape)) if t.numel() else made
+
+
+def alike(t: torch.Tensor) -> torch.Tensor:
+    return torch.empty_strided(t.shape, t.stride(), dtype=t.dtype).copy_(t)
+
+
+def bits(results: list[torch.Tensor]) -> list[Any]:
+    return [(r.dtype, tuple(r.shape), r.stride(), r.resolve_conj().resolve_neg().numpy().tobytes()) for r in results]
+
+
+def forward(call: cases.Call) -> Any:
+    def run(*inputs: torch.Tensor) -> list[torch.Tensor]:
+        with torch.no_grad():
+            made = cases.OPS[call.name].function(*(c := call.having(list(inputs))).args, **c.kwargs)
+        return [r.clone() if r._is_view() else r for r in cases.tensors_in(made)]
+
+    return run
+
+
+def gradient(call: cases.Call) -> Any:
+    numbers = call.leaves
+
+    def run(*inputs: torch.Tensor) -> list[torch.Tensor]:
+        tensors = list(inputs)
+        leaves = []
+        for i in numbers:
+            tensors[i] = tensors[i].detach().requires_grad_()
+            leaves.append(tensors[i])
+        c = call.having(tensors)
+        results = cases.tensors_in(cases.OPS[call.name].function(*c.args, **c.kwargs))
+        wanted = [r for r in results if r.requires_grad]
+        grads = torch.autograd.grad(wanted, leaves, [r.detach() for r in wanted], allow_unused=True)
+        return [r.detach() for r in results if not r._is_view()] + [g for g in grads if g is not None]
+
+    return run
+
+
+def outcome(function: Any, inputs: list[torch.Tensor]) -> tuple[str, str]:
+    """("same", ""), ("refused", why), or ("wrong", what)."""
+    first, second = [alike(t) for t in inputs], [other(t) for t in inputs]
+    function(*[alike(t) for t in inputs])
+
+    def seeded(f: Any, tensors: list[torch.Tensor]) -> Any:
+        torch.manual_seed(7)
+        return f(*tensors)
+
+    results, program = seeded(lambda *x: captured(function, list(x)), first)
+    if isinstance(program, tuple):
+        return "refused", program[0]
+    del results
+    for values in (second, inputs):
+        expected_of, given = [alike(t) for t in values], [alike(t) for t in values]
+        try:
+            expected = seeded(function, expected_of)
+        except Exception as error:
+            try:
+                seeded(program.replay, given)
+            except type(error):
+                continue
+            return "wrong", f"{error!r} and no error"
+        replayed = seeded(program.replay, given)
+        if replayed is NotImplemented:
+            return "wrong", "not replayed"
+        if bits(expected) != bits(list(replayed)):
+            return "wrong", f"{expected} and {replayed}"
+        if bits(expected_of) != bits(given):
+            return "wrong", "arguments after the call"
+    return "same", ""
+
+
+def outcomes(name: str) -> list[tuple[str, str]]:
+    found = []
+    for call in cases.calls(name):
+        inputs = call.tensors
+        if len({t.untyped_storage().data_ptr() for t in inputs if t.numel()}) < sum(bool(t.numel()) for t in inputs):
+            continue
+        ways = [forward(call)]
+        if name in cases.DIFFERENTIABLE and call.leaves:
+            ways.append(gradient(call))
+        found += [outcome(way, inputs) for way in ways]
+    return found
+
+
+@pytest.mark.parametrize("name", cases.SAMPLED)
+def test_replays_have_the_bits_of_eager(name: str) -> None:
+    found = outcomes(name)
+    assert not [what for how, what in found if how == "wrong"]
+    if found:
+        assert (name in REFUSED) == all(how == "refused" for how, what in found)
+
+
+if __name__ == "__main__":
+    from collections import Counter
+    total: Counter[str] = Counter()
+    why: dict[str, list[str]] = {}
+    for name in sys.argv[1:] or cases.SAMPLED:
+        try:
+            found = outcomes(name)
+        except Exception as error:
+            found = [("error", repr(error)[:300])]
+        for how, what in found:
+            total[how] += 1
+            if how == "refused":
+                why.setdefault(what, []).append(name)
+            elif how != "same":
+                print(name, how, what[:400], flush=True)
+    print(total)
+    for what, names in why.items():
+        print(len(names), what, " ".join(dict.fromkeys(names))[:3000])
