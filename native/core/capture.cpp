@@ -2,10 +2,12 @@
 #include "core/capture.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/layout.h"
 #include "core/program.h"
@@ -128,6 +130,7 @@ Value read(const Tensor* t) {
 
 void end_capture(const char* why) {
   if (!r().trouble.empty()) return;
+  if (getenv("CT")) PyRun_SimpleString("import traceback; traceback.print_stack(limit=6)");
   r().trouble = why;
   note_site(&r().where);
   tls.capture = Capturing::Off;  // what follows is of no use
@@ -219,6 +222,7 @@ void record_fill(Tensor* to, char byte) {
 }
 
 void record_constant(Tensor* made) {
+  if (!r().memory_of.count(made->storage())) add_memory(made->storage(), Memory::Made);  // somebody else's memory
   const int number = memory_number(made);
   if (number < 0) return;
   Memory& m = r().body.memories[number];
@@ -233,9 +237,21 @@ void record_constant(Tensor* made) {
 
 namespace {
 
+// Whether a backward from here would use values of this run: all that a replay could give is the graph of the captured one.
 bool is_graph_there(const Tensor* t) {
-  const Node* node = t->grad_fn.peek();
-  return node && !node->released;
+  std::vector<const Node*> left = {t->grad_fn.peek()};
+  std::unordered_set<const Node*> seen = {nullptr};
+  while (!left.empty()) {
+    const Node* node = left.back();
+    left.pop_back();
+    if (!seen.insert(node).second || node->released || node->kind == Node::Accumulate) continue;
+    if (node->kind != Node::OfOp) return true;
+    for (int i = 0; i < node->n_saved; ++i) {
+      if (node->saved[i].kind != Saved::Nothing && node->saved[i].kind != Saved::Object) return true;
+    }
+    for (int i = 0; i < node->n_edges; ++i) left.push_back(node->edges[i].node);
+  }
+  return false;
 }
 
 void end_recording() {
@@ -437,7 +453,14 @@ PyObject* keep_constant(PyObject*, PyObject* o) {
   return Py_NewRef(o);
 }
 
+// made_of_numbers(tensor): the tensor, whose elements are Python's numbers.
+PyObject* made_of_numbers(PyObject*, PyObject* o) {
+  if (recording() && is_tensor(o)) record_constant(as_tensor(o));
+  return Py_NewRef(o);
+}
+
 PyMethodDef kFunctions[] = {
+    {"made_of_numbers", method_of<made_of_numbers>(), METH_O, "The tensor, whose elements were written from Python's numbers."},
     {"keep_constant", method_of<keep_constant>(), METH_O, "The tensor, marked as of the library: its elements never change."},
     {"capture_begin", method_of<begin>(), METH_FASTCALL, "Records what runs on this thread from here on."},
     {"capture_end", method_of<end>(), METH_O, "The recorded run as a Captured, or (why, line) where it cannot be replayed."},

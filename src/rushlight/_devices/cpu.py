@@ -60,7 +60,7 @@ def number(value: complex) -> Tensor:
         kind, packed = float64, pack("d", value)
     else:
         kind, packed = (int64, pack("q", value)) if value < 2**63 else (uint64, pack("Q", value))
-    return over(bytearray(packed), kind, ())
+    return _core.made_of_numbers(over(bytearray(packed), kind, ()))
 
 
 def over(memory: Any, dtype: Any, shape: tuple[int, ...]) -> Tensor:
