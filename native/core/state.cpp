@@ -17,6 +17,7 @@
 #include "core/core.h"
 #include "core/layout.h"
 #include "core/override.h"
+#include "core/tensor.h"
 
 namespace rushlight {
 namespace {
@@ -219,64 +220,56 @@ bool iterable_holds(const Pair& record) {
 
 // ---------------------------------------------------------------- tensors
 
-// All of a tensor that may decide what is called, but its values.
+// All of a tensor that may decide what is called, but its values. Compared word by word without a branch: most of the time of a
+// check is spent here.
 struct Meta {
-  const void *type, *hooks, *leaf_hooks, *attributes;
-  const void *storage, *memory;  // of a tensor that is reached
-  Py_ssize_t offset;  // of such a tensor, or where code asks for it
-  uint32_t flags;
-  uint8_t dtype, ndim, device;
-  bool read_only, aligned, has_node, is_view, has_grad;
-  static constexpr uint32_t kWantsGrad = 1u << 31;  // as `requires_grad` says, which asks the root of a view
   static constexpr uint32_t kFlags = ~(kCut | kCutReason);  // why it has no history matters to errors alone
-  bool operator==(const Meta&) const = default;
-};
+  const void *type, *hooks, *attributes, *storage, *memory, *leaf_hooks;
+  Py_ssize_t offset;
+  uint64_t form;  // dimensions, element type and flags
+  uint64_t placed, offset_is;  // all bits where storage and memory, or the offset, are compared
+  uint32_t dims_at;  // sizes and strides in the pool
+  uint8_t has;
 
-Meta meta_of(const Tensor* t) {
-  Meta m{};
-  m.type = Py_TYPE(t);
-  m.hooks = t->hooks.peek();
-  m.leaf_hooks = t->accumulator ? t->accumulator->hooks.peek() : nullptr;
-  m.attributes = t->dict;
-  m.flags = (t->flags & Meta::kFlags) | (requires_grad(t) ? Meta::kWantsGrad : 0);
-  m.dtype = static_cast<uint8_t>(t->dtype);
-  m.ndim = t->ndim_;
-  m.device = static_cast<uint8_t>(t->device());
-  m.read_only = !t->is_writeable();
-  m.aligned = t->is_aligned();
-  m.has_node = t->grad_fn.peek();
-  m.is_view = t->base;
-  m.has_grad = t->grad.peek();
-  return m;
-}
+  static uint64_t form_of(const Tensor* t) {
+    return static_cast<uint64_t>(t->flags & kFlags) << 32 | static_cast<uint64_t>(t->ndim_) << 16 |
+           static_cast<uint64_t>(t->dtype) << 8 | static_cast<uint64_t>(t->device()) << 2 | t->is_aligned() << 1 |
+           t->is_writeable();
+  }
+  static uint8_t has_of(const Tensor* t) {
+    return static_cast<uint8_t>(static_cast<bool>(t->grad_fn) | static_cast<bool>(t->grad) << 1 |
+                                (t->base ? 4 | requires_grad(t) << 3 : 0));
+  }
+  static const void* leaf_hooks_of(const Tensor* t) { return t->accumulator ? t->accumulator->hooks.peek() : nullptr; }
+  void take(const Tensor* t, std::vector<Py_ssize_t>* pool, bool reached, bool offsets) {
+    type = Py_TYPE(t), hooks = t->hooks.peek(), attributes = t->dict, leaf_hooks = leaf_hooks_of(t);
+    storage = t->storage(), memory = t->storage()->data, offset = t->offset();
+    form = form_of(t), has = has_of(t);
+    placed = reached ? ~uint64_t{0} : 0, offset_is = reached || offsets ? ~uint64_t{0} : 0;
+    dims_at = static_cast<uint32_t>(pool->size());
+    pool->insert(pool->end(), t->sizes(), t->sizes() + 2 * t->ndim());
+  }
+  bool fits(const Tensor* t, const Py_ssize_t* pool) const {
+    const auto differ = [](const void* a, const void* b) {
+      return reinterpret_cast<uintptr_t>(a) ^ reinterpret_cast<uintptr_t>(b);
+    };
+    uint64_t d = differ(Py_TYPE(t), type) | differ(t->hooks.peek(), hooks) | differ(t->dict, attributes);
+    d |= (differ(t->storage(), storage) | differ(t->storage()->data, memory)) & placed;
+    d |= static_cast<uint64_t>(t->offset() ^ offset) & offset_is;
+    d |= (form_of(t) ^ form) | static_cast<uint64_t>(has_of(t) ^ has) | differ(leaf_hooks_of(t), leaf_hooks);
+    if (d) return false;
+    const Py_ssize_t *now = t->sizes(), *then = pool + dims_at;
+    for (int i = 2 * t->ndim(); i--;) d |= static_cast<uint64_t>(now[i] ^ then[i]);
+    return !d;
+  }
+};
 
 struct TensorRecord {
   Tensor* tensor;  // of an input: nullptr, or the tensor that is reached otherwise, too
-  Meta meta, grad;
-  std::vector<Py_ssize_t> dims, grad_dims;
-  bool reached, offsets;
+  Meta meta;
+  int grad = -1;  // which of the gradients is its own
   // Of an input: the first input before it of the same memory, and that is the same tensor; the first reached tensor of its memory.
   int shares = -1, repeats = -1, shows = -1;
-
-  Meta of(const Tensor* t) const {
-    Meta m = meta_of(t);
-    if (reached) m.storage = t->storage(), m.memory = t->data();
-    if (reached || offsets) m.offset = t->offset();
-    return m;
-  }
-  void take(const Tensor* t) {
-    meta = of(t);
-    dims.assign(t->sizes(), t->sizes() + 2 * t->ndim());
-    if (const Tensor* g = t->grad.peek()) {
-      grad = meta_of(g);
-      grad_dims.assign(g->sizes(), g->sizes() + 2 * g->ndim());
-    }
-  }
-  bool holds(const Tensor* t) const {
-    if (of(t) != meta || !std::equal(dims.begin(), dims.end(), t->sizes())) return false;
-    const Tensor* g = t->grad.peek();
-    return !g || (meta_of(g) == grad && std::equal(grad_dims.begin(), grad_dims.end(), g->sizes()));
-  }
 };
 
 // ---------------------------------------------------------------- modes
@@ -289,8 +282,8 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 Settings settings() {
-  return {tls.grad_enabled, tls.inference, alerts_nondeterministic.load(std::memory_order_relaxed), on_cpu, registry.default_dtype,
-          get_num_threads()};
+  return {tls.grad_enabled, tls.inference,          alerts_nondeterministic.load(std::memory_order_relaxed),
+          on_cpu,           registry.default_dtype, get_num_threads()};
 }
 const char* in_the_way() {
   if (!plain.tensor) return "a mode (autocast, a TorchFunctionMode) was entered outside: enter it inside";
@@ -313,12 +306,17 @@ struct Records {
   std::vector<FunctionRecord> functions;
   std::vector<SlotRecord> slots;
   std::vector<TensorRecord> tensors, inputs;
+  std::vector<Meta> gradients;
+  std::vector<Py_ssize_t> pool;
   std::vector<std::pair<const void*, int>> memories;  // of `tensors`, sorted
   std::vector<PyObject*> containers;  // lists and dicts that are reached, sorted
   PyObject* tree = nullptr;
   Settings settings;
   unsigned long thread = 0;  // where the state is a thread's own, else 0
 
+  bool fits(const Tensor* t, const TensorRecord& r) const {
+    return r.meta.fits(t, pool.data()) && (r.grad < 0 || gradients[r.grad].fits(t->grad.peek(), pool.data()));
+  }
   bool holds(bool anew);
   bool classes_hold(bool anew);
   bool matches(PyObject* tree, PyObject* value, std::vector<PyObject*>* found, std::vector<PyObject*>* seen) const;
@@ -359,7 +357,7 @@ bool Records::holds(bool anew) {
   }
   if (!classes_hold(anew)) return false;
   for (const TensorRecord& t : tensors) {
-    if (!t.holds(t.tensor)) return false;
+    if (!fits(t.tensor, t)) return false;
   }
   for (const Pair& c : cells) {
     PyObject* now = PyCell_GET(c.object);
@@ -539,14 +537,18 @@ int fill(Records* to, PyObject* rows) {
     to->slots.push_back(s);
     return true;
   };
-  const auto tensor = [](std::vector<TensorRecord>* of, bool reached, bool offsets) {
+  const auto tensor = [to](std::vector<TensorRecord>* of, bool reached, bool offsets) {
     return [=](PyObject* row) {
       if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
       TensorRecord t{};
-      t.reached = reached, t.offsets = offsets;
       t.tensor = reached ? as_tensor(row) : nullptr;
-      t.take(as_tensor(row));
-      of->push_back(std::move(t));
+      t.meta.take(as_tensor(row), &to->pool, reached, offsets);
+      t.grad = -1;
+      if (const Tensor* g = as_tensor(row)->grad.peek()) {
+        t.grad = static_cast<int>(to->gradients.size());
+        to->gradients.emplace_back().take(g, &to->pool, false, false);
+      }
+      of->push_back(t);
       return true;
     };
   };
@@ -637,7 +639,7 @@ PyObject* match(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   }
   if (found.size() != r->inputs.size()) Py_RETURN_NONE;
   for (size_t i = 0; i < found.size(); ++i) {
-    if (!r->inputs[i].holds(as_tensor(found[i]))) Py_RETURN_NONE;
+    if (!r->fits(as_tensor(found[i]), r->inputs[i])) Py_RETURN_NONE;
   }
   if (!r->relate(nullptr, found.data())) Py_RETURN_NONE;
   PyObject* list = PyList_New(static_cast<Py_ssize_t>(found.size()));  // may collect: the caller's arguments own what was found
@@ -660,6 +662,14 @@ PyObject* made_by_python(PyObject*, PyObject* cls) {
   return PyBool_FromLong(reinterpret_cast<PyTypeObject*>(cls)->tp_dealloc == known->tp_dealloc);
 }
 
+// parts(tensor): its dict of attributes, its hooks, and those of the node that accumulates its gradient; None where there are none.
+PyObject* parts(PyObject*, PyObject* o) {
+  const Tensor* t = tensor_argument(o);
+  if (!t) return nullptr;
+  const auto given = [](PyObject* p) { return p ? p : Py_None; };
+  return PyTuple_Pack(3, given(t->dict), given(t->hooks.peek()), given(t->accumulator ? t->accumulator->hooks.peek() : nullptr));
+}
+
 PyObject* obstacle(PyObject*, PyObject*) {
   const char* what = in_the_way();
   return what ? PyUnicode_FromString(what) : Py_NewRef(Py_None);
@@ -678,6 +688,7 @@ int init_state(PyObject* module) {
       {"match", method_of<match>(), METH_FASTCALL, "The input tensors of a call that is like the captured one, or None."},
       {"same", method_of<same_values>(), METH_FASTCALL | METH_STATIC, "Whether code cannot tell two values apart."},
       {"made_by_python", method_of<made_by_python>(), METH_O | METH_STATIC, "Whether a class statement made a class."},
+      {"parts", method_of<parts>(), METH_O | METH_STATIC, "The attributes and the hooks of a tensor."},
       {"obstacle", method_of<obstacle>(), METH_NOARGS | METH_STATIC, "The mode in force under which nothing is captured, or None."},
       {nullptr, nullptr, 0, nullptr},
   };
