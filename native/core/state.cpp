@@ -26,6 +26,8 @@ PyTypeObject* GuardsType = nullptr;  // also stands for "there is no such value"
 PyObject* const kType = PyUnicode_InternFromString("type");
 PyObject* const kIndex = PyUnicode_InternFromString("index");
 constexpr int kDeepest = 32;
+constexpr int kRows = 15;
+constexpr size_t kAhead = 8;  // of the tensor that is compared, others are fetched
 
 PyObject* absent() { return as_object(GuardsType); }
 
@@ -226,25 +228,27 @@ struct Meta {
   static constexpr uint32_t kFlags = ~(kCut | kCutReason);  // why it has no history matters to errors alone
   const void *type, *hooks, *attributes, *storage, *memory, *leaf_hooks;
   Py_ssize_t offset;
-  uint64_t form;  // dimensions, element type and flags
+  uint64_t form, place;  // dimensions, element type, flags; device, and whether it may be written
   uint64_t placed, offset_is;  // all bits where storage and memory, or the offset, are compared
   uint32_t dims_at;  // sizes and strides in the pool
-  uint8_t has;
+  uint8_t has, has_is;  // history, a gradient, a root that wants one; which of these are compared
 
   static uint64_t form_of(const Tensor* t) {
-    return static_cast<uint64_t>(t->flags & kFlags) << 32 | static_cast<uint64_t>(t->ndim_) << 16 |
-           static_cast<uint64_t>(t->dtype) << 8 | static_cast<uint64_t>(t->device()) << 2 | t->is_aligned() << 1 |
-           t->is_writeable();
+    uint64_t form;
+    static_assert(offsetof(Tensor, flags) == offsetof(Tensor, ndim_) + 4, "dimensions, alignment, type and flags in one word");
+    memcpy(&form, &t->ndim_, sizeof form);
+    return form & (static_cast<uint64_t>(kFlags) << 32 | 0xFFFFFFFF);
   }
+  static uint64_t place_of(const Storage* s) { return static_cast<uint64_t>(s->device) << 8 | (s->flags & Storage::kReadOnly); }
   static uint8_t has_of(const Tensor* t) {
     return static_cast<uint8_t>(static_cast<bool>(t->grad_fn) | static_cast<bool>(t->grad) << 1 |
                                 (t->base ? 4 | requires_grad(t) << 3 : 0));
   }
   static const void* leaf_hooks_of(const Tensor* t) { return t->accumulator ? t->accumulator->hooks.peek() : nullptr; }
-  void take(const Tensor* t, std::vector<Py_ssize_t>* pool, bool reached, bool offsets) {
+  void take(const Tensor* t, std::vector<Py_ssize_t>* pool, bool reached, bool offsets, bool gradients) {
     type = Py_TYPE(t), hooks = t->hooks.peek(), attributes = t->dict, leaf_hooks = leaf_hooks_of(t);
     storage = t->storage(), memory = t->storage()->data, offset = t->offset();
-    form = form_of(t), has = has_of(t);
+    form = form_of(t), place = place_of(t->storage()), has = has_of(t), has_is = gradients ? 15 : 13;
     placed = reached ? ~uint64_t{0} : 0, offset_is = reached || offsets ? ~uint64_t{0} : 0;
     dims_at = static_cast<uint32_t>(pool->size());
     pool->insert(pool->end(), t->sizes(), t->sizes() + 2 * t->ndim());
@@ -256,7 +260,8 @@ struct Meta {
     uint64_t d = differ(Py_TYPE(t), type) | differ(t->hooks.peek(), hooks) | differ(t->dict, attributes);
     d |= (differ(t->storage(), storage) | differ(t->storage()->data, memory)) & placed;
     d |= static_cast<uint64_t>(t->offset() ^ offset) & offset_is;
-    d |= (form_of(t) ^ form) | static_cast<uint64_t>(has_of(t) ^ has) | differ(leaf_hooks_of(t), leaf_hooks);
+    d |= (form_of(t) ^ form) | (place_of(t->storage()) ^ place) | static_cast<uint64_t>((has_of(t) ^ has) & has_is) |
+         differ(leaf_hooks_of(t), leaf_hooks);
     if (d) return false;
     const Py_ssize_t *now = t->sizes(), *then = pool + dims_at;
     for (int i = 2 * t->ndim(); i--;) d |= static_cast<uint64_t>(now[i] ^ then[i]);
@@ -356,8 +361,13 @@ bool Records::holds(bool anew) {
     if (!d.holds(anew)) return false;
   }
   if (!classes_hold(anew)) return false;
-  for (const TensorRecord& t : tensors) {
-    if (!fits(t.tensor, t)) return false;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (i + kAhead < tensors.size()) {
+      const char* next = reinterpret_cast<const char*>(tensors[i + kAhead].tensor);
+      for (int line = 0; line < 4; ++line) __builtin_prefetch(next + 64 * line);
+      __builtin_prefetch(tensors[i + kAhead / 2].tensor->storage());
+    }
+    if (!fits(tensors[i].tensor, tensors[i])) return false;
   }
   for (const Pair& c : cells) {
     PyObject* now = PyCell_GET(c.object);
@@ -444,11 +454,17 @@ int Records::relate(std::vector<TensorRecord>* to, PyObject* const* found) {
 template <class Add>
 int each(PyObject* rows, int at, Add add) {
   PyObject* all = PyTuple_GET_ITEM(rows, at);
-  if (!PyTuple_Check(all)) return PyErr_SetString(PyExc_TypeError, "Guards: tuples of tuples"), -1;
+  if (!PyTuple_Check(all)) return PyErr_SetString(PyExc_TypeError, "Guards: tuples of rows"), -1;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all); ++i) {
     if (!add(PyTuple_GET_ITEM(all, i))) return -1;
   }
   return 0;
+}
+
+template <class... To>
+bool parse(PyObject* row, const char* format, To... to) {
+  if (PyTuple_Check(row)) return PyArg_ParseTuple(row, format, to...);
+  return PyErr_SetString(PyExc_TypeError, "Guards: a tuple"), false;
 }
 
 bool is_names(PyObject* o) {
@@ -483,7 +499,7 @@ int fill(Records* to, PyObject* rows) {
   const auto pairs = [](std::vector<Pair>* of, PyTypeObject* type, PyTypeObject* expected) {
     return [=](PyObject* row) {
       Pair p{};
-      if (!PyArg_ParseTuple(row, "O!O", type, &p.object, &p.expected)) return false;
+      if (!parse(row, "O!O", type, &p.object, &p.expected)) return false;
       if (expected && !PyTuple_CheckExact(p.expected)) return PyErr_SetString(PyExc_TypeError, "Guards: a tuple"), false;
       of->push_back(p);
       return true;
@@ -492,7 +508,7 @@ int fill(Records* to, PyObject* rows) {
   const auto dict = [to](PyObject* row) {
     DictRecord d{};
     int look_up;
-    if (!PyArg_ParseTuple(row, "O!O!OpO", &PyDict_Type, &d.dict, &PyDict_Type, &d.expected, &d.names, &look_up, &d.loaded)) {
+    if (!parse(row, "O!O!OpO", &PyDict_Type, &d.dict, &PyDict_Type, &d.expected, &d.names, &look_up, &d.loaded)) {
       return false;
     }
     if (!is_names(d.names) || !is_names(d.loaded)) return false;
@@ -505,54 +521,53 @@ int fill(Records* to, PyObject* rows) {
   };
   const auto type = [to](PyObject* row) {
     TypeRecord t{};
-    if (!PyArg_ParseTuple(row, "O!O!", &PyType_Type, &t.type, &PyTuple_Type, &t.mro)) return false;
+    if (!parse(row, "O!O!", &PyType_Type, &t.type, &PyTuple_Type, &t.mro)) return false;
     t.seen = class_version(t.type);
     to->types.push_back(t);
     return true;
   };
   const auto cls = [to](PyObject* row) {
     ClassRecord c{};
-    if (!PyArg_ParseTuple(row, "O!O!O", &PyType_Type, &c.type, &PyDict_Type, &c.expected, &c.names) || !is_names(c.names))
-      return false;
+    if (!parse(row, "O!O!O", &PyType_Type, &c.type, &PyDict_Type, &c.expected, &c.names) || !is_names(c.names)) return false;
     to->classes.push_back(c);
     return true;
   };
   const auto instance = [to](PyObject* row) {
     InstanceRecord i{};
-    if (!PyArg_ParseTuple(row, "OO!O", &i.object, &PyType_Type, &i.type, &i.dict)) return false;
+    if (!parse(row, "OO!O", &i.object, &PyType_Type, &i.type, &i.dict)) return false;
     i.dict_at = i.dict == Py_None ? nullptr : _PyObject_GetDictPtr(i.object);
     to->instances.push_back(i);
     return true;
   };
   const auto function = [to](PyObject* row) {
     FunctionRecord f{};
-    if (!PyArg_ParseTuple(row, "O!O!", &PyFunction_Type, &f.function, &PyTuple_Type, &f.fields)) return false;
+    if (!parse(row, "O!O!", &PyFunction_Type, &f.function, &PyTuple_Type, &f.fields)) return false;
     if (PyTuple_GET_SIZE(f.fields) != 7) return PyErr_SetString(PyExc_TypeError, "Guards: seven fields"), false;
     to->functions.push_back(f);
     return true;
   };
   const auto slot = [to](PyObject* row) {
     SlotRecord s{};
-    if (!PyArg_ParseTuple(row, "O!OO", &PyMemberDescr_Type, &s.descriptor, &s.object, &s.expected)) return false;
+    if (!parse(row, "O!OO", &PyMemberDescr_Type, &s.descriptor, &s.object, &s.expected)) return false;
     to->slots.push_back(s);
     return true;
   };
-  const auto tensor = [to](std::vector<TensorRecord>* of, bool reached, bool offsets) {
+  const bool offsets = PyTuple_GET_ITEM(rows, 12) == Py_True, local = PyTuple_GET_ITEM(rows, 13) == Py_True;
+  const bool gradients = PyTuple_GET_ITEM(rows, 14) == Py_True;
+  const auto tensor = [to, gradients](std::vector<TensorRecord>* of, bool reached, bool offsets) {
     return [=](PyObject* row) {
       if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
       TensorRecord t{};
       t.tensor = reached ? as_tensor(row) : nullptr;
-      t.meta.take(as_tensor(row), &to->pool, reached, offsets);
-      t.grad = -1;
-      if (const Tensor* g = as_tensor(row)->grad.peek()) {
+      t.meta.take(as_tensor(row), &to->pool, reached, offsets, gradients);
+      if (const Tensor* g = gradients ? as_tensor(row)->grad.peek() : nullptr) {
         t.grad = static_cast<int>(to->gradients.size());
-        to->gradients.emplace_back().take(g, &to->pool, false, false);
+        to->gradients.emplace_back().take(g, &to->pool, false, false, false);
       }
       of->push_back(t);
       return true;
     };
   };
-  const bool offsets = PyTuple_GET_ITEM(rows, 12) == Py_True, local = PyTuple_GET_ITEM(rows, 13) == Py_True;
   if (each(rows, 0, dict) < 0 || each(rows, 1, type) < 0 || each(rows, 2, cls) < 0 || each(rows, 3, instance) < 0 ||
       each(rows, 4, pairs(&to->lists, &PyList_Type, &PyTuple_Type)) < 0 ||
       each(rows, 5, pairs(&to->cells, &PyCell_Type, nullptr)) < 0 ||
@@ -585,11 +600,11 @@ void empty(Guards* self) {
   Py_CLEAR(self->rows);
 }
 
-// Guards(rows): fourteen tuples, each of which a comment in state.py explains.
+// Guards(rows): state.py says what each row has.
 PyObject* guards_new(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject* rows;
   if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &rows)) return nullptr;
-  if (PyTuple_GET_SIZE(rows) != 14) return PyErr_Format(PyExc_TypeError, "Guards: fourteen rows");
+  if (PyTuple_GET_SIZE(rows) != kRows) return PyErr_Format(PyExc_TypeError, "Guards: %d rows", kRows);
   Ref self(type->tp_alloc(type, 0));
   if (!self) return nullptr;
   Guards* g = as_guards(self.get());

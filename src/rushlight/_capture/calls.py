@@ -63,7 +63,13 @@ _PURE_CLASSES: frozenset[type] = frozenset(
     {
         *(object, type, int, float, complex, bool, str, bytes, bytearray, tuple, list, dict, set),
         *(frozenset, range, slice, property, classmethod, staticmethod, super, type(None)),
-        *(collections.OrderedDict, collections.defaultdict, collections.deque, re.Pattern, re.Match),
+        *(
+            collections.OrderedDict,
+            collections.defaultdict,
+            collections.deque,
+            re.Pattern,
+            re.Match,
+        ),
         *(type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType),
         *(types.GeneratorType, types.CoroutineType, types.MethodType, types.FunctionType),
         *(functools.partial, BaseException, types.SimpleNamespace, types.CellType, types.CodeType),
@@ -126,7 +132,7 @@ class Names:
             if i.opname in ("CACHE", "PUSH_NULL", "EXTENDED_ARG", "PRECALL", "NOT_TAKEN"):
                 continue
             named = i.opcode in dis.hasname
-            reads = named and "ATTR" in i.opname or i.opname == "LOAD_METHOD"
+            reads = (named and "ATTR" in i.opname) or i.opname == "LOAD_METHOD"
             if chain and not reads:
                 self._note(chain)
                 chain = []
@@ -188,9 +194,7 @@ def place(frame: FrameType | None) -> str:
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
-def observe(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Ran:
+def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:
     """Calls the function, and says what ran. Its exceptions come out unchanged."""
     ran = Ran()
     scopes, library = ran.scopes, ran.library_scopes
@@ -209,9 +213,7 @@ def observe(
                 return
             library[key] = code, frame.f_globals
             file = code.co_filename[len(_PACKAGE) :].replace(os.sep, "/")
-            if ran.trouble is None and (
-                not file.startswith(_COMPUTES) or code.co_name in _SETS
-            ):
+            if ran.trouble is None and (not file.startswith(_COMPUTES) or code.co_name in _SETS):
                 said = "warns" if code.co_name.startswith("warn") else f"calls {code.co_qualname}()"
                 ran.trouble = f"{said} at {place(frame)}, which does more than compute tensors"
         elif event == "c_call" and ran.trouble is None and frame is not here:

@@ -26,7 +26,7 @@ from .._base import dtypes
 from .._base.size import Size
 from .._core import Guards, Node, Op, Public, Tensor
 from .._devices.generator import Generator
-from ..nn.modules.module import Module
+from ..autograd.grad_mode import no_grad
 from ..optim.optimizer import Optimizer
 from . import calls
 from .calls import Ran, is_librarys, names_of
@@ -41,14 +41,20 @@ _INERT: tuple[type, ...] = (
     *(dtypes.dtype, _device.device, _device.layout, _device.memory_format, Size, Generator),
     *(Op, Public, re.Pattern, types.CodeType, types.MethodDescriptorType, types.GenericAlias),
     *(types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType),
-    *(types.MemberDescriptorType, types.UnionType, type(vars(collections.namedtuple("_", "x"))["x"])),
+    *(
+        types.MemberDescriptorType,
+        types.UnionType,
+        type(vars(collections.namedtuple("_", "x"))["x"]),
+    ),
     *(type(vars(typing.Hashable.__origin__)["_abc_impl"]), operator.itemgetter),  # type: ignore[attr-defined]
 )
 _INERT_SET = frozenset(_INERT)
 # Classes in C, beside those of builtins, that code may name and call.
 _CLASSES = calls._PURE_CLASSES | {operator.attrgetter, operator.methodcaller, weakref.ref, Tensor}
 # Whose instances hold no more than a dict or what a container shows.
-_BASES = frozenset({object, dict, list, tuple, set, frozenset, types.SimpleNamespace, types.ModuleType})
+_BASES = frozenset(
+    {object, dict, list, tuple, set, frozenset, types.SimpleNamespace, types.ModuleType}
+)
 _BASES |= {int, float, complex, str, bytes, BaseException, collections.OrderedDict, Tensor}
 _BASES |= {collections.defaultdict, functools.partial, property, type, Exception, Node}
 _NOT_SPECIAL = "doc dict weakref weakrefoffset module annotations text_signature basicsize".split()
@@ -65,7 +71,9 @@ _SPECIAL = frozenset(
     "__matmul__ __rmatmul__ __imatmul__ __post_init__".split()
 )
 _MEMBERS = frozenset({"_parameters", "_buffers", "_modules"})  # members.cpp reads them
-_ENDS = frozenset("__globals__ f_globals f_locals f_back gi_frame __builtins__ __subclasses__".split())
+_ENDS = frozenset(
+    "__globals__ f_globals f_locals f_back gi_frame __builtins__ __subclasses__".split()
+)
 _FIELDS = "__code__ __defaults__ __kwdefaults__ __name__ __qualname__ __module__".split()
 
 
@@ -137,7 +145,8 @@ class State:
             self._row(0, (names, expected, None, True, None))
         of_tensors = tuple(self.tensors), tuple(self.inputs), trees
         offsets = not self._program.isdisjoint(("storage_offset", "as_strided", "set_", "data_ptr"))
-        rows = (*map(tuple, self._rows), *of_tensors, offsets, self._local)
+        gradients = not self._names.isdisjoint(("grad", "_grad", "backward"))
+        rows = (*map(tuple, self._rows), *of_tensors, offsets, self._local, gradients)
         self.guards = Guards(rows)
 
     def matches(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor] | None:
@@ -326,7 +335,9 @@ class State:
     def _function(self, o: types.FunctionType, path: str) -> None:
         ours = is_librarys(o.__code__)
         ran = id(o.__code__) in self._codes
-        if not (ran or (ours and hasattr(o, "__wrapped__")) or (self._reads_functions and not ours)):
+        if not (
+            ran or (ours and hasattr(o, "__wrapped__")) or (self._reads_functions and not ours)
+        ):
             return  # it did not run; where it is held, it is compared by identity
         fields = [getattr(o, name) for name in _FIELDS]
         attributes = o.__dict__ or None
@@ -377,7 +388,7 @@ class State:
         cls = type(o)
         self._class(cls, f"the class {cls.__name__}")
         names = self._program if _is_programs(cls) else self._names
-        chosen = None if self._dynamic and not _is_trusted(cls) else names
+        chosen = None if self._dynamic else names
         base = next(k for k in cls.__mro__ if not Guards.made_by_python(k))
         if base not in _BASES:
             self._fail(f"{path} is built on {_class_name(base)}, whose state cannot be compared")
@@ -620,7 +631,11 @@ def _is_known(cls: type) -> bool:
 
 
 def _is_inert(o: object) -> bool:
-    return isinstance(o, _INERT) or _is_number_class(type(o)) or type(o).__module__ == "rushlight._core"
+    return (
+        isinstance(o, _INERT)
+        or _is_number_class(type(o))
+        or type(o).__module__ == "rushlight._core"
+    )
 
 
 _VISITS: dict[type, Callable[[State, Any, str], None]] = {
@@ -641,6 +656,7 @@ _VISITS: dict[type, Callable[[State, Any, str], None]] = {
     property: State._property,
     staticmethod: State._wrapped,
     classmethod: State._wrapped,
+    type(vars(no_grad)["__exit__"]): State._wrapped,
     weakref.ref: State._reference,
     slice: State._slice,
 }
