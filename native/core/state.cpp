@@ -26,7 +26,7 @@ PyTypeObject* GuardsType = nullptr;  // also stands for "there is no such value"
 PyObject* const kType = PyUnicode_InternFromString("type");
 PyObject* const kIndex = PyUnicode_InternFromString("index");
 constexpr int kDeepest = 32;
-constexpr int kRows = 15;
+constexpr int kRows = 14;
 constexpr size_t kAhead = 8;  // of the tensor that is compared, others are fetched
 
 PyObject* absent() { return as_object(GuardsType); }
@@ -231,7 +231,7 @@ struct Meta {
   uint64_t form, place;  // dimensions, element type, flags; device, and whether it may be written
   uint64_t placed, offset_is;  // all bits where storage and memory, or the offset, are compared
   uint32_t dims_at;  // sizes and strides in the pool
-  uint8_t has, has_is;  // history, a gradient, a root that wants one; which of these are compared
+  uint8_t dims, has, has_is;  // history, a gradient, a root that wants one; which of these are compared
 
   static uint64_t form_of(const Tensor* t) {
     uint64_t form;
@@ -250,8 +250,13 @@ struct Meta {
     storage = t->storage(), memory = t->storage()->data, offset = t->offset();
     form = form_of(t), place = place_of(t->storage()), has = has_of(t), has_is = gradients ? 15 : 13;
     placed = reached ? ~uint64_t{0} : 0, offset_is = reached || offsets ? ~uint64_t{0} : 0;
-    dims_at = static_cast<uint32_t>(pool->size());
+    dims = t->ndim_, dims_at = static_cast<uint32_t>(pool->size());
     pool->insert(pool->end(), t->sizes(), t->sizes() + 2 * t->ndim());
+  }
+  bool is(const Meta& m, const Py_ssize_t* pool, const Py_ssize_t* its) const {  // gradients apart
+    return type == m.type && hooks == m.hooks && attributes == m.attributes && storage == m.storage && memory == m.memory &&
+           leaf_hooks == m.leaf_hooks && offset == m.offset && form == m.form && place == m.place && !((has ^ m.has) & 13) &&
+           std::equal(pool + dims_at, pool + dims_at + 2 * dims, its + m.dims_at);
   }
   bool fits(const Tensor* t, const Py_ssize_t* pool) const {
     const auto differ = [](const void* a, const void* b) {
@@ -450,10 +455,9 @@ int Records::relate(std::vector<TensorRecord>* to, PyObject* const* found) {
 
 // ---------------------------------------------------------------- made of rows
 
-// Calls `add` with each row of rows[at]. -1 with an exception.
+// Calls `add` with each row of a tuple. -1 with an exception.
 template <class Add>
-int each(PyObject* rows, int at, Add add) {
-  PyObject* all = PyTuple_GET_ITEM(rows, at);
+int each(PyObject* all, Add add) {
   if (!PyTuple_Check(all)) return PyErr_SetString(PyExc_TypeError, "Guards: tuples of rows"), -1;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all); ++i) {
     if (!add(PyTuple_GET_ITEM(all, i))) return -1;
@@ -495,7 +499,7 @@ bool is_tree(PyObject* part, int depth = 0) {
   return fits;
 }
 
-int fill(Records* to, PyObject* rows) {
+int fill(Records* to, PyObject* rows, PyObject* inputs) {
   const auto pairs = [](std::vector<Pair>* of, PyTypeObject* type, PyTypeObject* expected) {
     return [=](PyObject* row) {
       Pair p{};
@@ -552,8 +556,8 @@ int fill(Records* to, PyObject* rows) {
     to->slots.push_back(s);
     return true;
   };
-  const bool offsets = PyTuple_GET_ITEM(rows, 12) == Py_True, local = PyTuple_GET_ITEM(rows, 13) == Py_True;
-  const bool gradients = PyTuple_GET_ITEM(rows, 14) == Py_True;
+  const bool offsets = PyTuple_GET_ITEM(rows, 11) == Py_True, local = PyTuple_GET_ITEM(rows, 12) == Py_True;
+  const bool gradients = PyTuple_GET_ITEM(rows, 13) == Py_True;
   const auto tensor = [to, gradients](std::vector<TensorRecord>* of, bool reached, bool offsets) {
     return [=](PyObject* row) {
       if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
@@ -568,15 +572,17 @@ int fill(Records* to, PyObject* rows) {
       return true;
     };
   };
-  if (each(rows, 0, dict) < 0 || each(rows, 1, type) < 0 || each(rows, 2, cls) < 0 || each(rows, 3, instance) < 0 ||
-      each(rows, 4, pairs(&to->lists, &PyList_Type, &PyTuple_Type)) < 0 ||
-      each(rows, 5, pairs(&to->cells, &PyCell_Type, nullptr)) < 0 ||
-      each(rows, 6, pairs(&to->iterables, &PyBaseObject_Type, &PyTuple_Type)) < 0 || each(rows, 7, function) < 0 ||
-      each(rows, 8, slot) < 0 || each(rows, 9, tensor(&to->tensors, true, true)) < 0 ||
-      each(rows, 10, tensor(&to->inputs, false, offsets)) < 0) {
+  if (each(PyTuple_GET_ITEM(rows, 0), dict) < 0 || each(PyTuple_GET_ITEM(rows, 1), type) < 0 ||
+      each(PyTuple_GET_ITEM(rows, 2), cls) < 0 || each(PyTuple_GET_ITEM(rows, 3), instance) < 0 ||
+      each(PyTuple_GET_ITEM(rows, 4), pairs(&to->lists, &PyList_Type, &PyTuple_Type)) < 0 ||
+      each(PyTuple_GET_ITEM(rows, 5), pairs(&to->cells, &PyCell_Type, nullptr)) < 0 ||
+      each(PyTuple_GET_ITEM(rows, 6), pairs(&to->iterables, &PyBaseObject_Type, &PyTuple_Type)) < 0 ||
+      each(PyTuple_GET_ITEM(rows, 7), function) < 0 || each(PyTuple_GET_ITEM(rows, 8), slot) < 0 ||
+      each(PyTuple_GET_ITEM(rows, 9), tensor(&to->tensors, true, true)) < 0 ||
+      each(inputs, tensor(&to->inputs, false, offsets)) < 0) {
     return -1;
   }
-  to->tree = PyTuple_GET_ITEM(rows, 11);
+  to->tree = PyTuple_GET_ITEM(rows, 10);
   if (!PyTuple_Check(to->tree) || PyTuple_GET_SIZE(to->tree) != 2 || !is_tree(PyTuple_GET_ITEM(to->tree, 0)) ||
       !is_tree(PyTuple_GET_ITEM(to->tree, 1))) {
     return PyErr_SetString(PyExc_TypeError, "Guards: a pair of trees"), -1;
@@ -586,7 +592,7 @@ int fill(Records* to, PyObject* rows) {
   for (const DictRecord& d : to->dicts) to->containers.push_back(d.dict);
   for (const Pair& l : to->lists) to->containers.push_back(l.object);
   std::sort(to->containers.begin(), to->containers.end());
-  to->relate(&to->inputs, PySequence_Fast_ITEMS(PyTuple_GET_ITEM(rows, 10)));
+  to->relate(&to->inputs, PySequence_Fast_ITEMS(inputs));
   to->settings = settings();
   to->thread = local ? PyThread_get_thread_ident() : 0;
   return 0;
@@ -600,17 +606,17 @@ void empty(Guards* self) {
   Py_CLEAR(self->rows);
 }
 
-// Guards(rows): state.py says what each row has.
+// Guards(rows, inputs): state.py says what each row has. The inputs are looked at, and not kept.
 PyObject* guards_new(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject* rows;
-  if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &rows)) return nullptr;
+  PyObject *rows, *inputs;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &rows, &PyTuple_Type, &inputs)) return nullptr;
   if (PyTuple_GET_SIZE(rows) != kRows) return PyErr_Format(PyExc_TypeError, "Guards: %d rows", kRows);
   Ref self(type->tp_alloc(type, 0));
   if (!self) return nullptr;
   Guards* g = as_guards(self.get());
   g->rows = Py_NewRef(rows);
   g->records = new Records;
-  if (fill(g->records, rows) < 0) return nullptr;
+  if (fill(g->records, rows, inputs) < 0) return nullptr;
   return self.release();
 }
 
@@ -641,6 +647,24 @@ PyObject* check(PyObject* self, PyObject*) {
 PyObject* refresh(PyObject* self, PyObject*) {
   Records* r = as_guards(self)->records;
   return PyBool_FromLong(r && r->holds(true));
+}
+
+// altered(later): the number of the first tensor or input, counted on, whose metadata is another in guards made later; -1 where a
+// setting is; None.
+PyObject* altered(PyObject* self, PyObject* later) {
+  const Records* a = as_guards(self)->records;
+  const Records* b = Py_TYPE(later) == GuardsType ? as_guards(later)->records : nullptr;
+  if (!a || !b) return PyErr_Format(PyExc_TypeError, "altered(guards)");
+  if (!(a->settings == b->settings)) return PyLong_FromLong(-1);
+  std::unordered_map<const Tensor*, const Meta*> found;
+  for (const TensorRecord& t : b->tensors) found[t.tensor] = &t.meta;
+  const size_t n = a->tensors.size();
+  for (size_t i = 0; i < n + a->inputs.size(); ++i) {
+    const TensorRecord& t = i < n ? a->tensors[i] : a->inputs[i - n];
+    const Meta* then = i < n ? found[t.tensor] : i - n < b->inputs.size() ? &b->inputs[i - n].meta : nullptr;
+    if (then && !t.meta.is(*then, a->pool.data(), b->pool.data())) return PyLong_FromSize_t(i);
+  }
+  Py_RETURN_NONE;
 }
 
 PyObject* match(PyObject* self, PyObject* const* args, Py_ssize_t n) {
@@ -700,6 +724,7 @@ int init_state(PyObject* module) {
   static PyMethodDef kMethods[] = {
       {"check", method_of<check>(), METH_NOARGS, "Whether all is as it was."},
       {"refresh", method_of<refresh>(), METH_NOARGS, "The same, with every value compared, whatever the versions say."},
+      {"altered", method_of<altered>(), METH_O, "The first tensor whose metadata is another in guards made later."},
       {"match", method_of<match>(), METH_FASTCALL, "The input tensors of a call that is like the captured one, or None."},
       {"same", method_of<same_values>(), METH_FASTCALL | METH_STATIC, "Whether code cannot tell two values apart."},
       {"made_by_python", method_of<made_by_python>(), METH_O | METH_STATIC, "Whether a class statement made a class."},

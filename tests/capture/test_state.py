@@ -914,9 +914,11 @@ def test_guards_are_collected():
 
 @pytest.mark.parametrize(
     "rows",
-    [None, (), ((),) * 3, ((1,),) * 15, ((((),),),) * 15, (((1, 2, 3, 4, 5),),) * 15, (1,) * 15],
+    [None, (), ((),) * 3, ((1,),) * 14, ((((),),),) * 14, (((1, 2, 3, 4, 5),),) * 14, (1,) * 14],
 )
 def test_rows_that_are_none(rows):
+    with pytest.raises(TypeError):
+        Guards(rows, ())
     with pytest.raises(TypeError):
         Guards(rows)
 

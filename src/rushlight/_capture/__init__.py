@@ -1,1 +1,1 @@
-"""Capture: a run of a function as a flat program of kernel calls, replayed while nothing it read has changed."""
+"""Capture: a run of a function as a program of kernels, replayed while all it read is as it was."""

@@ -1,9 +1,9 @@
-"""The run of a function under observation: which Python code ran, and which C functions it called.
+"""A run of a function under observation: which Python code ran, and which C functions it called.
 
-A profile function sees every Python function as it begins, and every C function that is a builtin or
-a method. Calls of C classes, of ufuncs and of callables of other extensions are not seen:
-`state.py` finds such objects by the names in the code. Whatever is not listed here as a function of
-its arguments ends capture.
+A profile function sees every Python function as it begins, and every C function that is a builtin
+or a method. Calls of C classes, of ufuncs and of callables of other extensions are not seen, nor
+those that C makes (`map(time.sleep, ...)`): `state.py` finds such objects by the names in the code.
+Whatever is not listed here as a function of its arguments ends capture.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _SETS = frozenset(
     "set_autocast_cache_enabled set_anomaly_enabled set_default_validate_args register_kl "
     "set_warn_on_accumulate_grad_stream_mismatch set_override_stale_capture_stream "
     "set_num_threads warn warn_once state_dict load_state_dict random_seed random_set_state "
-    "random_get_state random_initial_seed set_alerts watch_writes observe memory_stats "
+    "random_get_state random_initial_seed random_new set_alerts watch_writes observe memory_stats "
     "default_is_cpu set_winograd set_blas_library".split()
 )
 
 # Modules whose C functions are functions of their arguments, and the exceptions.
 _PURE_MODULES = frozenset(
-    "builtins math cmath operator _operator functools _functools itertools collections _collections "
-    "_abc _bisect bisect _heapq heapq _struct binascii _string".split()
+    "builtins math cmath operator _operator functools _functools itertools collections "
+    "_collections _abc _bisect bisect _heapq heapq _struct binascii _string".split()
 )
 _IMPURE = frozenset(
     "print open input eval exec compile __import__ globals locals vars dir breakpoint id "
@@ -59,7 +59,8 @@ _IMPURE = frozenset(
 )
 # Classes whose methods in C are functions of the object and the arguments. What objects there are
 # from before the run, `state.py` finds out.
-_PURE_CLASSES: frozenset[type] = frozenset(
+_ITERABLES: tuple[Any, ...] = ([], (), {}, set(), "", b"", range(0))
+PURE_CLASSES: frozenset[type] = frozenset(
     {
         *(object, type, int, float, complex, bool, str, bytes, bytearray, tuple, list, dict, set),
         *(frozenset, range, slice, property, classmethod, staticmethod, super, type(None)),
@@ -73,8 +74,8 @@ _PURE_CLASSES: frozenset[type] = frozenset(
         *(type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType),
         *(types.GeneratorType, types.CoroutineType, types.MethodType, types.FunctionType),
         *(functools.partial, BaseException, types.SimpleNamespace, types.CellType, types.CodeType),
-        *(type(iter(o)) for o in ([], (), {}, set(), "", b"", range(0))),
-        *(type(iter(reversed(o))) for o in ([], {})),
+        *(type(iter(o)) for o in _ITERABLES),
+        *(type(reversed([])), type(reversed({}))),
         *(map, filter, zip, enumerate, reversed, operator.itemgetter),
         *(c for c in vars(itertools).values() if isinstance(c, type)),
     }
@@ -91,9 +92,12 @@ Scope = tuple[CodeType, dict[str, Any]]  # code, and the globals that it ran wit
 
 
 class Ran:
-    """What ran: `codes`, the program's code objects and their globals; `library`, the library's own;
-    the `result`; `dynamic`, whether attributes were read by names that do not stand in the code;
-    `trouble`, the first thing that ends capture."""
+    """What ran.
+
+    `codes`: the program's code objects and their globals. `library`: the library's own. `result`.
+    `dynamic`: whether attributes were read by names that do not stand in the code. `trouble`: the
+    first thing that ends capture.
+    """
 
     def __init__(self) -> None:
         self.result: Any = None
@@ -116,25 +120,28 @@ class Names:
     """The names that a code object reads or writes.
 
     `globals`: each with the attributes that are read of it right away, `np.random.rand` as
-    ("random", "rand"); () where the value itself goes elsewhere. `attributes`: of any object.
-    `imports`: the line of an import. `dynamic`: attributes by names that do not stand there.
+    ("random", "rand"). `passed`: those of these paths, the global first, whose value is not just
+    called. `attributes`: of any object. `imports`: the line of an import. `dynamic`: attributes by names that do not stand there.
     """
 
     def __init__(self, code: CodeType) -> None:
         self.globals: dict[str, set[tuple[str, ...]]] = {}
+        self.passed: set[tuple[str, ...]] = set()
         self.attributes: set[str] = set()
         self.imports: int | None = None
         self.dynamic = False
         line: int | None = code.co_firstlineno
         chain: list[str] = []  # a global, and the attributes read of it so far
+        called = False  # whether the last of these is read to be called
         for i in dis.get_instructions(code):
             line = (i.positions.lineno if i.positions else None) or line
-            if i.opname in ("CACHE", "PUSH_NULL", "EXTENDED_ARG", "PRECALL", "NOT_TAKEN"):
+            if i.opname in ("CACHE", "PUSH_NULL", "EXTENDED_ARG", "NOT_TAKEN"):
+                called |= i.opname == "PUSH_NULL"
                 continue
             named = i.opcode in dis.hasname
             reads = (named and "ATTR" in i.opname) or i.opname == "LOAD_METHOD"
             if chain and not reads:
-                self._note(chain)
+                self._note(chain, called)
                 chain = []
             if i.opname.startswith("IMPORT_"):
                 self.imports = self.imports or line
@@ -145,21 +152,23 @@ class Names:
                 self.attributes.add(name)
                 if chain:
                     chain.append(name)
-                    if not i.opname.startswith("LOAD"):
-                        self._note(chain)
-                        chain = []
             elif named and ("GLOBAL" in i.opname or "NAME" in i.opname):
                 chain = [str(i.argval)]
-                if not i.opname.startswith("LOAD"):
-                    self._note(chain)
-                    chain = []
-        self._note(chain)
+            else:
+                continue
+            called = "NULL" in i.argrepr or "METHOD" in i.opname
+            if not i.opname.startswith("LOAD"):
+                self._note(chain, called)
+                chain = []
+        self._note(chain, called)
         self.dynamic |= not self.attributes.isdisjoint(_DYNAMIC)
         self.dynamic |= not self.globals.keys().isdisjoint(_DYNAMIC)
 
-    def _note(self, chain: list[str]) -> None:
+    def _note(self, chain: list[str], called: bool) -> None:
         if chain:
             self.globals.setdefault(chain[0], set()).add(tuple(chain[1:]))
+            if not called:
+                self.passed.add(tuple(chain))
 
 
 # Names of what reads attributes by names that stand nowhere in the code.
@@ -220,10 +229,10 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             if is_librarys(frame.f_code):
                 pure = not _leaves_library(arg)
             else:
-                pure = _is_pure(arg)
+                pure = is_pure(arg)
                 ran.dynamic |= arg.__name__ in _READ_BY_NAME
             if not pure:
-                name = _name_of(arg)
+                name = name_of(arg)
                 ran.trouble = (
                     f"calls {name}() at {place(frame)}, whose result or effect may differ each "
                     "time: call it outside, and pass what it gives in as an argument"
@@ -244,7 +253,7 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return ran
 
 
-def _name_of(function: Any) -> str:
+def name_of(function: Any) -> str:
     owner = function.__self__
     if isinstance(owner, types.ModuleType):
         module = owner.__name__
@@ -262,7 +271,7 @@ def _module_of(function: Any) -> str:
     return (function.__module__ or "") if owner is None else ""
 
 
-def _is_pure(function: Any) -> bool:
+def is_pure(function: Any) -> bool:
     """Whether a C function that the program calls is a function of its arguments."""
     module, name = _module_of(function), function.__name__
     if module:
@@ -273,7 +282,7 @@ def _is_pure(function: Any) -> bool:
     classes = type.mro(owner) if isinstance(owner, type) else type(owner).__mro__
     for cls in (*classes, *type(owner).__mro__):
         if name in vars(cls):
-            return cls in _PURE_CLASSES or _is_cores(cls)
+            return cls in PURE_CLASSES or _is_cores(cls)
     return False
 
 

@@ -13,6 +13,7 @@ import collections
 import dataclasses
 import functools
 import operator
+import os
 import re
 import sys
 import types
@@ -50,13 +51,13 @@ _INERT: tuple[type, ...] = (
 )
 _INERT_SET = frozenset(_INERT)
 # Classes in C, beside those of builtins, that code may name and call.
-_CLASSES = calls._PURE_CLASSES | {operator.attrgetter, operator.methodcaller, weakref.ref, Tensor}
+_CLASSES = calls.PURE_CLASSES | {operator.attrgetter, operator.methodcaller, weakref.ref, Tensor}
 # Whose instances hold no more than a dict or what a container shows.
 _BASES = frozenset(
     {object, dict, list, tuple, set, frozenset, types.SimpleNamespace, types.ModuleType}
 )
 _BASES |= {int, float, complex, str, bytes, BaseException, collections.OrderedDict, Tensor}
-_BASES |= {collections.defaultdict, functools.partial, property, type, Exception, Node}
+_BASES |= {collections.defaultdict, functools.partial, property, type}
 _NOT_SPECIAL = "doc dict weakref weakrefoffset module annotations text_signature basicsize".split()
 # Read by the interpreter or by the core, without a name in any code.
 _SPECIAL = frozenset(
@@ -66,8 +67,8 @@ _SPECIAL = frozenset(
     if name[:2] == "__" and name[2:-2] not in _NOT_SPECIAL
 ) | frozenset(
     "__call__ __enter__ __exit__ __get__ __set__ __delete__ __set_name__ __getattr__ __bool__ "
-    "__missing__ __aenter__ __aexit__ __await__ __index__ __torch_function__ __array__ __length_hint__ "
-    "__match_args__ __instancecheck__ __subclasscheck__ __slots__ __abstractmethods__ __format__ "
+    "__missing__ __aenter__ __aexit__ __await__ __index__ __torch_function__ __array__ "
+    "__length_hint__ forward backward setup_context vjp jvp vmap __match_args__ __instancecheck__ __subclasscheck__ __slots__ __abstractmethods__ __format__ "
     "__matmul__ __rmatmul__ __imatmul__ __post_init__".split()
 )
 _MEMBERS = frozenset({"_parameters", "_buffers", "_modules"})  # members.cpp reads them
@@ -118,6 +119,8 @@ class State:
         self.loaded: list[tuple[dict[str, Any], str]] = []
         self._loads = loaded
         self._codes = {id(code): code for code, _ in ran.scopes.values()}
+        self._accounted: set[int] = set()  # code of functions that the walk met, and code in it
+        self._passed: set[str] = set()  # globals that are more than called, as paths
         self._records: dict[tuple[int, str], _Record] = {}
         self._rows: list[list[Any]] = [[] for _ in range(9)]
         self._seen: dict[int, object] = {}
@@ -137,17 +140,24 @@ class State:
             self._library_scope(code, names)
         self._drain()
         trees = self._tree(args, self._parameters(function)), self._tree(kwargs, "kwargs")
+        for t in self.inputs:
+            self._class(type(t), f"the class {type(t).__name__}")
+            self._of_tensor(t, "an argument", self._names)
         self._drain()
+        for code in self._codes.values():
+            if id(code) not in self._accounted:
+                where = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+                self._fail(f"{code.co_qualname}() at {where} ran, held by what cannot be followed")
         for held, path in self._containers.values():
             if id(held) in self._seen:
                 self._fail(f"{path} is also reached otherwise: pass it in only, or not at all")
         for names, expected in self._lookups.values():
             self._row(0, (names, expected, None, True, None))
-        of_tensors = tuple(self.tensors), tuple(self.inputs), trees
+        of_tensors = tuple(self.tensors), trees
         offsets = not self._program.isdisjoint(("storage_offset", "as_strided", "set_", "data_ptr"))
         gradients = not self._names.isdisjoint(("grad", "_grad", "backward"))
         rows = (*map(tuple, self._rows), *of_tensors, offsets, self._local, gradients)
-        self.guards = Guards(rows)
+        self.guards = Guards(rows, tuple(self.inputs))
 
     def matches(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor] | None:
         """The input tensors of a call like the captured one; None where anything differs."""
@@ -176,6 +186,7 @@ class State:
         """The globals and builtins that code of the program names."""
         own = names.get("__builtins__", builtins)
         around: dict[str, Any] = vars(own) if isinstance(own, types.ModuleType) else own
+        self._passed = {".".join(path) for path in names_of(code).passed}
         for name, chains in names_of(code).globals.items():
             value = names.get(name, ABSENT)
             self._expect(names, name, value)
@@ -221,6 +232,8 @@ class State:
 
     def _used(self, value: object, path: str, chains: Iterable[tuple[str, ...]]) -> None:
         """A global: a module by the attributes that code reads of it, else all of the object."""
+        if isinstance(value, types.BuiltinFunctionType) and path not in self._passed:
+            return  # it is only called, which is seen
         if not isinstance(value, types.ModuleType):
             self._visit(value, path)
             return
@@ -276,8 +289,12 @@ class State:
             self._class(o, path)
         elif issubclass(kind, types.ModuleType):
             self._module(o, path)
+        elif isinstance(o, Node):
+            self._fail(f"{path} is a node of a graph that was made before")
         elif Guards.made_by_python(kind) or kind in _BASES or issubclass(kind, Tensor):
             self._instance(o, path)
+        elif isinstance(o, tuple):
+            self._items(o, path)
         elif not _is_inert(o):
             said = _class_name(kind)
             article = "an" if said[0] in "aeiou" else "a"
@@ -332,7 +349,15 @@ class State:
         record.parts[name] = value
         self._visit(value, f"{path}.{name}")
 
+    def _account(self, code: types.CodeType) -> None:
+        if id(code) not in self._accounted:
+            self._accounted.add(id(code))
+            for inner in code.co_consts:
+                if isinstance(inner, types.CodeType):
+                    self._account(inner)
+
     def _function(self, o: types.FunctionType, path: str) -> None:
+        self._account(o.__code__)
         ours = is_librarys(o.__code__)
         ran = id(o.__code__) in self._codes
         if not (
@@ -369,6 +394,9 @@ class State:
 
     def _builtin(self, o: types.BuiltinFunctionType, path: str) -> None:
         owner = o.__self__
+        if isinstance(o, types.BuiltinFunctionType) and not calls.is_pure(o):
+            said = f"{path} is {calls.name_of(o)}(), whose result or effect may differ each time"
+            self._fail(said)
         if not isinstance(owner, (type, types.ModuleType, type(None))):
             self._visit(owner, f"{path}.__self__")
 
@@ -429,6 +457,9 @@ class State:
 
     def _tensor(self, o: Any, path: str, names: frozenset[str] | None) -> None:
         self.tensors[o] = path
+        self._of_tensor(o, path, names)
+
+    def _of_tensor(self, o: Any, path: str, names: frozenset[str] | None) -> None:
         attributes, hooks, others = Guards.parts(o)
         if attributes is not None:
             self._attributes(attributes, path, names)
@@ -488,9 +519,11 @@ class State:
         self._visit(o.func, path)
 
     def _reference(self, o: Any, path: str) -> None:
-        if o() is None:
+        shown = o()
+        if shown is None:
             self._fail(f"{path} is a weak reference to an object that is gone")
-        self._visit(o(), path)
+        self._row(3, (shown, type(shown), None))  # which also keeps it
+        self._visit(shown, path)
 
     def _slice(self, o: slice, path: str) -> None:
         self._items((o.start, o.stop, o.step), path)
@@ -546,14 +579,20 @@ class State:
         for number, code in later._codes.items():
             if number not in self._codes:
                 return f"{code.co_qualname}() ran for the first time"
+        if not later._names <= self._names or later._dynamic > self._dynamic:
+            return "other code of the library ran than before"
+        altered = self.guards.altered(later.guards)
+        if altered == -1:
+            return "a mode or a setting was left changed"
+        if altered is not None:
+            paths = [*self.tensors.values(), *("an argument",) * len(self.inputs)]
+            return f"`{paths[altered]}` got other memory, another shape, flags, history or hooks"
         for number, record in self._records.items():
             after = later._records.get(number)
             if after is None or after.object is not record.object:
                 continue
             for key, value in record.parts.items():
                 now = after.parts.get(key, ABSENT)
-                if now is value or (record.loaded and key in record.loaded):
-                    continue
                 if now is ABSENT and isinstance(record.object, (list, set)):
                     break
                 if not Guards.same(value, now):
