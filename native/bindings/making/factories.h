@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings/kernel.h"
+#include "core/alerts.h"
 #include "core/observe.h"
 #include "core/op.h"
 #include "core/tensor.h"
@@ -14,7 +15,6 @@
 namespace rushlight {
 
 inline PyObject* const kTypeOfDevice = PyUnicode_InternFromString("type");
-inline thread_local bool on_cpu = true;  // whether the default device of this thread is the CPU
 
 // The arguments of a call of a function that makes tensors.
 struct Making {

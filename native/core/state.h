@@ -1,0 +1,9 @@
+// Guards: a fast answer to whether all Python state that a run could have read is as it was; state.cpp has more.
+#pragma once
+#include "core/python.h"
+
+namespace rushlight {
+
+int init_state(PyObject* module);
+
+}  // namespace rushlight

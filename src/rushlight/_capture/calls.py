@@ -1,0 +1,304 @@
+"""A run of a function under observation: which Python code ran, and which C functions it called.
+
+A profile function sees every Python function as it begins, and every C function that is a builtin
+or a method. Calls of C classes, of ufuncs and of callables of other extensions are not seen, nor
+those that C makes (`map(time.sleep, ...)`): `state.py` finds such objects by the names in the code.
+Whatever is not listed here as a function of its arguments ends capture.
+"""
+
+from __future__ import annotations
+
+import collections
+import dis
+import functools
+import itertools
+import operator
+import os
+import re
+import sys
+import types
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from .. import _core
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+
+# Files of the library whose functions compute. Code of all others ends capture.
+_COMPUTES = (
+    *("ops/", "nn/", "optim/", "autograd/", "func/", "linalg.py", "fft.py", "special.py"),
+    *("_levels/", "amp/", "_tensor/", "rooms/distributions/", "_root.py", "_torch/functional.py"),
+    *("_devices/__init__.py", "_devices/cpu.py", "_devices/meta.py", "_devices/generator.py"),
+    *("_base/device.py", "_base/dtypes.py", "_base/size.py", "_base/pytree.py", "_base/handles.py"),
+    *("_base/errors.py", "_base/late.py", "_base/missing.py", "overrides.py", "return_types.py"),
+)
+# Functions in these files that set what outlives the run, read the random state, or warn.
+_SETS = frozenset(
+    "set_default_dtype set_default_tensor_type set_default_device set_warn_always use_as_cuda "
+    "set_flush_denormal set_float32_matmul_precision use_deterministic_algorithms "
+    "set_deterministic_debug_mode set_offset set_state get_state clone_state set_states states "
+    "manual_seed seed seed_all initial_seed set_thread_state set_autocast_enabled "
+    "set_autocast_dtype set_autocast_cpu_enabled set_autocast_cpu_dtype set_autocast_gpu_dtype "
+    "set_autocast_cache_enabled set_anomaly_enabled set_default_validate_args register_kl "
+    "set_warn_on_accumulate_grad_stream_mismatch set_override_stale_capture_stream "
+    "set_num_threads warn warn_once state_dict load_state_dict random_seed random_set_state "
+    "random_get_state random_initial_seed random_new set_alerts watch_writes observe memory_stats "
+    "default_is_cpu set_winograd set_blas_library".split()
+)
+
+# Modules whose C functions are functions of their arguments, and the exceptions.
+_PURE_MODULES = frozenset(
+    "builtins math cmath operator _operator functools _functools itertools collections "
+    "_collections _abc _bisect bisect _heapq heapq _struct binascii _string".split()
+)
+_IMPURE = frozenset(
+    "print open input eval exec compile __import__ globals locals vars dir breakpoint id "
+    "__build_class__".split()
+)
+# Classes whose methods in C are functions of the object and the arguments. What objects there are
+# from before the run, `state.py` finds out.
+_ITERABLES: tuple[Any, ...] = ([], (), {}, set(), "", b"", range(0))
+PURE_CLASSES: frozenset[type] = frozenset(
+    {
+        *(object, type, int, float, complex, bool, str, bytes, bytearray, tuple, list, dict, set),
+        *(frozenset, range, slice, property, classmethod, staticmethod, super, type(None)),
+        *(
+            collections.OrderedDict,
+            collections.defaultdict,
+            collections.deque,
+            re.Pattern,
+            re.Match,
+        ),
+        *(type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType),
+        *(types.GeneratorType, types.CoroutineType, types.MethodType, types.FunctionType),
+        *(functools.partial, BaseException, types.SimpleNamespace, types.CellType, types.CodeType),
+        *(type(iter(o)) for o in _ITERABLES),
+        *(type(reversed([])), type(reversed({}))),
+        *(map, filter, zip, enumerate, reversed, operator.itemgetter),
+        *(c for c in vars(itertools).values() if isinstance(c, type)),
+    }
+)
+# C functions that read attributes whose names do not stand in the code.
+_READ_BY_NAME = frozenset(
+    "getattr hasattr setattr delattr format format_map __reduce_ex__ __getattribute__".split()
+)
+# In a library's own code a few more are harmless; these are not.
+_OUTSIDE = frozenset("time posix nt _random random _io _thread _socket select _signal".split())
+
+
+Scope = tuple[CodeType, dict[str, Any]]  # code, and the globals that it ran with
+
+
+class Ran:
+    """What ran.
+
+    `codes`: the program's code objects and their globals. `library`: the library's own. `result`.
+    `dynamic`: whether attributes were read by names that do not stand in the code. `trouble`: the
+    first thing that ends capture.
+    """
+
+    def __init__(self) -> None:
+        self.result: Any = None
+        # By identity: equal code may run with the globals of several files.
+        self.scopes: dict[tuple[int, int], Scope] = {}
+        self.library_scopes: dict[tuple[int, int], Scope] = {}
+        self.dynamic = False
+        self.trouble: str | None = None
+
+    @property
+    def codes(self) -> dict[CodeType, dict[str, Any]]:
+        return dict(self.scopes.values())
+
+    @property
+    def library(self) -> set[CodeType]:
+        return {code for code, _ in self.library_scopes.values()}
+
+
+class Names:
+    """The names that a code object reads or writes.
+
+    `globals`: each with the attributes that are read of it right away, `np.random.rand` as
+    ("random", "rand"). `passed`: those of these paths, the global first, whose value is not just
+    called. `attributes`: of any object. `imports`: the line of an import. `dynamic`: attributes by names that do not stand there.
+    """
+
+    def __init__(self, code: CodeType) -> None:
+        self.globals: dict[str, set[tuple[str, ...]]] = {}
+        self.passed: set[tuple[str, ...]] = set()
+        self.attributes: set[str] = set()
+        self.imports: int | None = None
+        self.dynamic = False
+        line: int | None = code.co_firstlineno
+        chain: list[str] = []  # a global, and the attributes read of it so far
+        called = False  # whether the last of these is read to be called
+        for i in dis.get_instructions(code):
+            line = (i.positions.lineno if i.positions else None) or line
+            if i.opname in ("CACHE", "PUSH_NULL", "EXTENDED_ARG", "NOT_TAKEN"):
+                called |= i.opname == "PUSH_NULL"
+                continue
+            named = i.opcode in dis.hasname
+            reads = (named and "ATTR" in i.opname) or i.opname == "LOAD_METHOD"
+            if chain and not reads:
+                self._note(chain, called)
+                chain = []
+            if i.opname.startswith("IMPORT_"):
+                self.imports = self.imports or line
+            elif i.opname == "MATCH_CLASS":
+                self.dynamic = True
+            elif reads:
+                name = str(i.argval)
+                self.attributes.add(name)
+                if chain:
+                    chain.append(name)
+            elif named and ("GLOBAL" in i.opname or "NAME" in i.opname):
+                chain = [str(i.argval)]
+            else:
+                continue
+            called = "NULL" in i.argrepr or "METHOD" in i.opname
+            if not i.opname.startswith("LOAD"):
+                self._note(chain, called)
+                chain = []
+        self._note(chain, called)
+        self.dynamic |= not self.attributes.isdisjoint(_DYNAMIC)
+        self.dynamic |= not self.globals.keys().isdisjoint(_DYNAMIC)
+
+    def _note(self, chain: list[str], called: bool) -> None:
+        if chain:
+            self.globals.setdefault(chain[0], set()).add(tuple(chain[1:]))
+            if not called:
+                self.passed.add(tuple(chain))
+
+
+# Names of what reads attributes by names that stand nowhere in the code.
+_DYNAMIC = frozenset(
+    "__dict__ __getattribute__ __getattr__ __setattr__ __delattr__ __reduce_ex__ __reduce__ "
+    "__getstate__ attrgetter methodcaller".split()
+)
+
+
+@functools.lru_cache(maxsize=4096)
+def names_of(code: CodeType) -> Names:
+    """The names in a code object; equal ones have the same."""
+    return Names(code)
+
+
+def is_librarys(code: CodeType) -> bool:
+    """Whether code is of this package."""
+    return code.co_filename.startswith(_PACKAGE)
+
+
+def place(frame: FrameType | None) -> str:
+    """The file and line of the program that a frame works for."""
+    fallback = frame
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not is_librarys(frame.f_code) and not name.startswith((_STANDARD, "<frozen")):
+            break
+        frame = frame.f_back
+    frame = frame or fallback
+    if frame is None:
+        return "an unknown place"
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:
+    """Calls the function, and says what ran. Its exceptions come out unchanged."""
+    ran = Ran()
+    scopes, library = ran.scopes, ran.library_scopes
+    here = sys._getframe()
+
+    def profile(frame: FrameType, event: str, arg: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            key = id(code), id(frame.f_globals)
+            if key in scopes or key in library:
+                return
+            if not is_librarys(code):
+                scopes[key] = code, frame.f_globals
+                if ran.trouble is None and code.co_filename.startswith("<frozen importlib"):
+                    ran.trouble = f"a module is imported at {place(frame)}: it is not the next time"
+                return
+            library[key] = code, frame.f_globals
+            file = code.co_filename[len(_PACKAGE) :].replace(os.sep, "/")
+            if ran.trouble is None and (not file.startswith(_COMPUTES) or code.co_name in _SETS):
+                said = "warns" if code.co_name.startswith("warn") else f"calls {code.co_qualname}()"
+                ran.trouble = f"{said} at {place(frame)}, which does more than compute tensors"
+        elif event == "c_call" and ran.trouble is None and frame is not here:
+            if is_librarys(frame.f_code):
+                pure = not _leaves_library(arg)
+            else:
+                pure = is_pure(arg)
+                ran.dynamic |= arg.__name__ in _READ_BY_NAME
+            if not pure:
+                name = name_of(arg)
+                ran.trouble = (
+                    f"calls {name}() at {place(frame)}, whose result or effect may differ each "
+                    "time: call it outside, and pass what it gives in as an argument"
+                )
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        ran.result = function(*args, **kwargs)
+    finally:
+        sys.setprofile(before)
+    for code, _ in scopes.values():
+        line = names_of(code).imports
+        if line is not None and ran.trouble is None:
+            where = f"{os.path.basename(code.co_filename)}:{line}"
+            ran.trouble = f"imports inside a function at {where}: import at the top of the file"
+        ran.dynamic |= names_of(code).dynamic
+    return ran
+
+
+def name_of(function: Any) -> str:
+    owner = function.__self__
+    if isinstance(owner, types.ModuleType):
+        module = owner.__name__
+        return function.__name__ if module == "builtins" else f"{module}.{function.__name__}"
+    module = getattr(owner if isinstance(owner, type) else type(owner), "__module__", "")
+    prefix = "" if module in ("builtins", None) else f"{module}."
+    return f"{prefix}{function.__qualname__}"
+
+
+def _module_of(function: Any) -> str:
+    """The module of a C function, "" of a method."""
+    owner = function.__self__
+    if isinstance(owner, types.ModuleType):
+        return owner.__name__
+    return (function.__module__ or "") if owner is None else ""
+
+
+def is_pure(function: Any) -> bool:
+    """Whether a C function that the program calls is a function of its arguments."""
+    module, name = _module_of(function), function.__name__
+    if module:
+        if module.startswith("rushlight"):
+            return name not in _SETS
+        return module in _PURE_MODULES and name not in _IMPURE
+    owner = function.__self__
+    classes = type.mro(owner) if isinstance(owner, type) else type(owner).__mro__
+    for cls in (*classes, *type(owner).__mro__):
+        if name in vars(cls):
+            return cls in PURE_CLASSES or _is_cores(cls)
+    return False
+
+
+def _is_cores(cls: type) -> bool:
+    return vars(_core).get(cls.__name__) is cls
+
+
+def _leaves_library(function: Any) -> bool:
+    """Whether a C function that the library's own code calls does more than compute."""
+    if function.__name__ in _SETS:
+        return True
+    module = _module_of(function)
+    if module == "builtins":
+        return function.__name__ in ("print", "open", "input", "breakpoint")
+    if not module:
+        owner = function.__self__
+        cls = owner if isinstance(owner, type) else type(owner)
+        module = (cls.__module__ or "") if cls.__flags__ & (1 << 8) else ""
+    return module in _OUTSIDE

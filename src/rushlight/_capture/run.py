@@ -1,0 +1,218 @@
+"""`torch.compile` of a function: eager calls at first, then one that is captured, then replays.
+
+The first call is plain. The second is watched: it says which code runs, and so what is read. The
+third is captured between two looks at all that it could have read (state.py). A replay needs the
+state to be as it was; where it is not, the call is eager, or captured anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import types
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+from .._base.pytree import tree_flatten, tree_unflatten
+from .._core import Tensor
+from .calls import Ran, observe
+from .state import State
+
+__all__ = ["Compiled", "NotCaptured", "reset", "set_stance"]
+
+LIMIT = 8  # variants of one function, as PyTorch has it
+_TRIES = 3  # captures that may fail for what only a first call does
+_CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...))
+
+_turn = threading.Lock()  # one capture at a time
+_all: weakref.WeakSet[Compiled] = weakref.WeakSet()
+_stance = "default"
+_checks = os.environ.get("RUSHLIGHT_CAPTURE", "") == "check"
+
+
+class NotCaptured(RuntimeError):
+    """A function that was to be captured as a whole (`fullgraph=True`) cannot be."""
+
+
+def set_stance(stance: str) -> str:
+    """Set whether compiled functions are captured and replayed; gives the stance before."""
+    global _stance
+    before, _stance = _stance, stance
+    return before
+
+
+def reset() -> None:
+    """Forget all captured runs."""
+    for compiled in list(_all):
+        compiled.reset()
+
+
+class Variant:
+    """A captured run: what has to be as it was, the program, and the tree of its results."""
+
+    def __init__(self, state: State, program: Any, leaves: list[Any], spec: Any) -> None:
+        self.guards = state.guards
+        self.state, self.program, self.spec = state, program, spec
+        # Of each leaf of the results: the number of an output, or a constant.
+        self.leaves = leaves
+        self.only = len(leaves) == 1 and spec.is_leaf() and leaves[0][0]
+
+    def replayed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        inputs = self.guards.match(args, kwargs)
+        if inputs is None:
+            return NotImplemented
+        outputs = self.program.replay(*inputs)
+        if self.only and outputs is not NotImplemented:
+            return outputs[0]
+        return outputs if outputs is NotImplemented else self.result(outputs)
+
+    def result(self, outputs: tuple[Tensor, ...]) -> Any:
+        leaves = [outputs[value] if is_output else value for is_output, value in self.leaves]
+        return tree_unflatten(leaves, self.spec)
+
+
+class Compiled:
+    """A function whose calls are captured and replayed where that gives the same."""
+
+    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.function, self.fullgraph = function, fullgraph
+        self.reset()
+        _all.add(self)
+
+    def reset(self) -> None:
+        """Forget the captured runs, and why there are none."""
+        self.variants: list[Variant] = []
+        self.trouble: str | None = None  # why calls are eager for good
+        self.why: str | None = None  # why the last capture failed
+        self._ran: Ran | None = None
+        self._calls = self._failed = 0
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for variant in self.variants:
+            made = variant.replayed(args, kwargs)
+            if made is not NotImplemented:
+                return made
+        return self._run(args, kwargs)
+
+    def explain(self) -> str:
+        """What was captured, or why nothing was."""
+        name = getattr(self.function, "__qualname__", repr(self.function))
+        if self.trouble:
+            return f"{name} runs eagerly: it {self.trouble}"
+        if not self.variants:
+            return f"{name} is not captured yet ({self._calls} calls)" + (
+                f": it {self.why}" if self.why else ""
+            )
+        lines = []
+        for number, variant in enumerate(self.variants):
+            steps, planned, made = variant.program.describe()
+            lines.append(
+                f"{name}, captured run {number + 1}: {len(steps)} steps, {planned:,} bytes of memory "
+                f"(eager: {made:,}), {len(variant.state.tensors)} tensors guarded"
+            )
+            lines += [f"  {step:24}{_line(site)}" for step, site in steps]
+        return "\n".join(lines)
+
+    # --- calls that are no replay ---
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if (
+            self.trouble is not None
+            or _stance != "default"
+            or len(self.variants) >= LIMIT
+            or _core.capturing()
+            or not _turn.acquire(blocking=False)
+        ):
+            return self.function(*args, **kwargs)
+        try:
+            self._calls += 1
+            if self._calls == 1:
+                return self.function(*args, **kwargs)
+            if self._ran is None:
+                self._ran = observe(self.function, args, kwargs)
+                if self._ran.trouble:
+                    self._stop(self._ran.trouble)
+                return self._take()
+            return self._captured(args, kwargs)
+        finally:
+            _turn.release()
+
+    def _take(self) -> Any:
+        """The result of the watched run, which is not kept."""
+        assert self._ran is not None
+        result, self._ran.result = self._ran.result, None
+        return result
+
+    def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        assert self._ran is not None
+        before = State(self.function, args, kwargs, self._ran)
+        if before.trouble:
+            self._stop(before.trouble)
+            return self.function(*args, **kwargs)
+        _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
+        try:
+            self._ran = observe(self.function, args, kwargs)
+        except BaseException:
+            _core.capture_stop()
+            raise
+        leaves, spec = tree_flatten(self._ran.result)
+        outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
+        program = _core.capture_end(tuple(outputs))
+        after = State(self.function, args, kwargs, self._ran)
+        result = self._take()
+        self.why = _why(program, self._ran, before, after, leaves)
+        if self.why is None:
+            number = {id(output): i for i, output in enumerate(outputs)}
+            told = [
+                (True, number[id(leaf)]) if isinstance(leaf, Tensor) else (False, leaf)
+                for leaf in leaves
+            ]
+            self.variants.insert(0, Variant(before, program, told, spec))
+            return result
+        self._failed += 1
+        if self._ran.trouble or after.trouble or self._failed >= _TRIES:
+            self._stop(self.why)
+        return result
+
+    def _stop(self, why: str) -> None:
+        """Calls are eager from now on; the program is told why, once."""
+        self.trouble = why
+        name = getattr(self.function, "__qualname__", repr(self.function))
+        said = f"torch.compile: {name} runs eagerly, as it is written: it {why}"
+        if self.fullgraph:
+            raise NotCaptured(said)
+        warnings.warn(said, UserWarning, stacklevel=5)
+
+
+def _why(program: Any, ran: Ran, before: State, after: State, leaves: list[Any]) -> str | None:
+    """Why a run cannot be replayed; None where it can be."""
+    if isinstance(program, tuple):
+        why, site = program
+        return ran.trouble or f"{why}{_at(site)}"
+    other = next((x for x in leaves if not isinstance(x, (Tensor, *_CONSTANTS))), None)
+    if other is not None:
+        return f"gives back a {type(other).__qualname__}: tensors, numbers and text can be replayed"
+    return ran.trouble or after.trouble or before.changed(after)
+
+
+def _at(site: str) -> str:
+    line = _line(site)
+    return f" at {line}" if line else ""
+
+
+def _line(site: str) -> str:
+    """`train.py:31` of a site as text."""
+    first = site.partition("\n")[0].split(", ")
+    if len(first) < 2:
+        return ""
+    file = first[0].partition('"')[2].rstrip('"')
+    return f"{os.path.basename(file)}:{first[1].removeprefix('line ')}"

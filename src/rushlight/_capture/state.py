@@ -1,0 +1,701 @@
+"""The Python state that a run could have read, and the guards that tell when it has changed.
+
+A walk begins at the function, its arguments, and the globals that the code names which ran. It
+follows containers whole, and objects by the attributes that some of the code names. Everything it
+meets becomes a row of `_core.Guards`, which compares it before each replay. An object whose state
+cannot be seen from Python ends capture.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import dataclasses
+import functools
+import operator
+import os
+import re
+import sys
+import types
+import typing
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .._base import device as _device
+from .._base import dtypes
+from .._base.size import Size
+from .._core import Guards, Node, Op, Public, Tensor
+from .._devices.generator import Generator
+from ..autograd.grad_mode import no_grad
+from ..optim.optimizer import Optimizer
+from . import calls
+from .calls import Ran, is_librarys, names_of
+
+ABSENT: Any = Guards  # in the place of a value that is not there
+_MOST = 100_000  # objects
+_HEAP, _IMMUTABLE = 1 << 9, 1 << 8  # of the flags of classes
+
+# Without state that could change; compared by value or by identity.
+_INERT: tuple[type, ...] = (
+    *(int, float, complex, str, bytes, bool, type(None), type(...), type(NotImplemented), range),
+    *(dtypes.dtype, _device.device, _device.layout, _device.memory_format, Size, Generator),
+    *(Op, Public, re.Pattern, types.CodeType, types.MethodDescriptorType, types.GenericAlias),
+    *(types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType),
+    *(
+        types.MemberDescriptorType,
+        types.UnionType,
+        type(vars(collections.namedtuple("_", "x"))["x"]),
+    ),
+    *(type(vars(typing.Hashable.__origin__)["_abc_impl"]), operator.itemgetter),  # type: ignore[attr-defined]
+)
+_INERT_SET = frozenset(_INERT)
+# Classes in C, beside those of builtins, that code may name and call.
+_CLASSES = calls.PURE_CLASSES | {operator.attrgetter, operator.methodcaller, weakref.ref, Tensor}
+# Whose instances hold no more than a dict or what a container shows.
+_BASES = frozenset(
+    {object, dict, list, tuple, set, frozenset, types.SimpleNamespace, types.ModuleType}
+)
+_BASES |= {int, float, complex, str, bytes, BaseException, collections.OrderedDict, Tensor}
+_BASES |= {collections.defaultdict, functools.partial, property, type}
+_NOT_SPECIAL = "doc dict weakref weakrefoffset module annotations text_signature basicsize".split()
+# Read by the interpreter or by the core, without a name in any code.
+_SPECIAL = frozenset(
+    name
+    for cls in (object, type, int, float, list, dict, set, str, types.GeneratorType, property)
+    for name in vars(cls)
+    if name[:2] == "__" and name[2:-2] not in _NOT_SPECIAL
+) | frozenset(
+    "__call__ __enter__ __exit__ __get__ __set__ __delete__ __set_name__ __getattr__ __bool__ "
+    "__missing__ __aenter__ __aexit__ __await__ __index__ __torch_function__ __array__ "
+    "__length_hint__ forward backward setup_context vjp jvp vmap __match_args__ __instancecheck__ __subclasscheck__ __slots__ __abstractmethods__ __format__ "
+    "__matmul__ __rmatmul__ __imatmul__ __post_init__".split()
+)
+_MEMBERS = frozenset({"_parameters", "_buffers", "_modules"})  # members.cpp reads them
+_ENDS = frozenset(
+    "__globals__ f_globals f_locals f_back gi_frame __builtins__ __subclasses__".split()
+)
+_FIELDS = "__code__ __defaults__ __kwdefaults__ __name__ __qualname__ __module__".split()
+
+
+class _Record:
+    """An object of the walk: its path, how its parts are called, and the parts as they were."""
+
+    __slots__ = ("kind", "loaded", "object", "parts", "path")
+
+    def __init__(self, kind: str, path: str, obj: object, parts: dict[Any, Any]) -> None:
+        self.kind, self.path, self.object, self.parts = kind, path, obj, parts
+        self.loaded: frozenset[str] | None = None
+
+    def name(self, key: object) -> str:
+        """What a part is called in words."""
+        if self.kind == "globals":
+            return f"the global `{key}`"
+        if self.kind == "items":
+            return f"`{self.path}[{_short(key)}]`"
+        return f"`{self.path}`" if self.kind == "cell" else f"`{self.path}.{key}`"
+
+
+class State:
+    """What a run of `function` could have read; made after a run that says which code that is.
+
+    loaded: the numbers of optimizers' groups are compared by type alone, and are in `loaded`.
+    """
+
+    trouble: str | None
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        ran: Ran,
+        *,
+        loaded: bool = False,
+    ) -> None:
+        self.trouble = ran.trouble
+        self.tensors: dict[Tensor, str] = {}
+        self.inputs: list[Tensor] = []
+        self.loaded: list[tuple[dict[str, Any], str]] = []
+        self._loads = loaded
+        self._codes = {id(code): code for code, _ in ran.scopes.values()}
+        self._accounted: set[int] = set()  # code of functions that the walk met, and code in it
+        self._passed: set[str] = set()  # globals that are more than called, as paths
+        self._records: dict[tuple[int, str], _Record] = {}
+        self._rows: list[list[Any]] = [[] for _ in range(9)]
+        self._seen: dict[int, object] = {}
+        self._stack: list[tuple[object, str]] = []
+        self._classes: dict[int, type] = {}
+        self._class_dicts: dict[int, type] = {}
+        self._containers: dict[int, tuple[object, str]] = {}  # of the arguments
+        self._lookups: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._find_names(ran)
+        self._local = False  # whether state of this thread alone was read
+        if self.trouble is None:
+            self.trouble = Guards.obstacle()
+        self._visit(function, getattr(function, "__name__", "function"))
+        for code, names in ran.scopes.values():
+            self._scope(code, names)
+        for code, names in ran.library_scopes.values():
+            self._library_scope(code, names)
+        self._drain()
+        trees = self._tree(args, self._parameters(function)), self._tree(kwargs, "kwargs")
+        for t in self.inputs:
+            self._class(type(t), f"the class {type(t).__name__}")
+            self._of_tensor(t, "an argument", self._names)
+        self._drain()
+        for code in self._codes.values():
+            if id(code) not in self._accounted:
+                where = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+                self._fail(f"{code.co_qualname}() at {where} ran, held by what cannot be followed")
+        for held, path in self._containers.values():
+            if id(held) in self._seen:
+                self._fail(f"{path} is also reached otherwise: pass it in only, or not at all")
+        for names, expected in self._lookups.values():
+            self._row(0, (names, expected, None, True, None))
+        of_tensors = tuple(self.tensors), trees
+        offsets = not self._program.isdisjoint(("storage_offset", "as_strided", "set_", "data_ptr"))
+        gradients = not self._names.isdisjoint(("grad", "_grad", "backward"))
+        rows = (*map(tuple, self._rows), *of_tensors, offsets, self._local, gradients)
+        self.guards = Guards(rows, tuple(self.inputs))
+
+    def matches(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor] | None:
+        """The input tensors of a call like the captured one; None where anything differs."""
+        return self.guards.match(args, kwargs)
+
+    # --- the names ---
+
+    def _find_names(self, ran: Ran) -> None:
+        program: set[str] = set(_MEMBERS)
+        self._dynamic = ran.dynamic
+        for code, _ in ran.scopes.values():
+            program |= names_of(code).attributes
+        self._program = frozenset(program)
+        for code, _ in ran.library_scopes.values():
+            program |= names_of(code).attributes
+        self._names = frozenset(program)
+        self._of_classes = self._names | _SPECIAL
+        ends = self._program & _ENDS
+        if ends:
+            self._fail(f"code that ran reads `{min(ends)}`, which shows what cannot be compared")
+        self._reads_functions = self._dynamic or not self._program.isdisjoint(
+            ("__closure__", "__defaults__", "__kwdefaults__", "__code__")
+        )
+
+    def _scope(self, code: types.CodeType, names: dict[str, Any]) -> None:
+        """The globals and builtins that code of the program names."""
+        own = names.get("__builtins__", builtins)
+        around: dict[str, Any] = vars(own) if isinstance(own, types.ModuleType) else own
+        self._passed = {".".join(path) for path in names_of(code).passed}
+        for name, chains in names_of(code).globals.items():
+            value = names.get(name, ABSENT)
+            self._expect(names, name, value)
+            if value is ABSENT:
+                value = around.get(name, ABSENT)
+                self._expect(around, name, value)
+            if value is not ABSENT:
+                self._used(value, name, chains)
+
+    def _library_scope(self, code: types.CodeType, names: dict[str, Any]) -> None:
+        """The same of the library's: settings that are replaced, and functions that are patched."""
+        file = code.co_filename
+        if file.endswith("_calling.py"):
+            self._visit(sys.modules["rushlight.nn.modules._calling"].GLOBAL, "the global hooks")
+        elif "_hook_step" in code.co_qualname:
+            room = sys.modules["rushlight.optim.optimizer"]
+            self._visit([room._pre_hooks, room._post_hooks], "the global hooks of optimizers")
+        elif file.endswith(("_casting.py", "autocast_mode.py")):
+            self._local = True
+            settings = vars(sys.modules["rushlight.amp._casting"].state)
+            for name in ("enabled", "types", "keeps", "nesting", "entered"):
+                self._expect(settings, name, settings[name])
+                self._visit(settings[name], f"autocast's {name}")
+        for name, chains in names_of(code).globals.items():
+            value = names.get(name, ABSENT)
+            if value is ABSENT:
+                continue
+            self._expect(names, name, value)
+            if isinstance(value, types.ModuleType):
+                for chain in chains:
+                    if chain and chain[0] in vars(value):
+                        self._expect(vars(value), chain[0], vars(value)[chain[0]])
+
+    def _expect(self, names: dict[str, Any], name: str, value: object) -> None:
+        if type(names) is not dict:
+            self._fail(f"the globals of `{name}` are a {_class_name(type(names))}")
+            return
+        if id(names) not in self._lookups:
+            expected: dict[str, Any] = {}
+            self._lookups[id(names)] = names, expected
+            self._note("globals", "", names, expected)
+        self._lookups[id(names)][1][name] = value
+
+    def _used(self, value: object, path: str, chains: Iterable[tuple[str, ...]]) -> None:
+        """A global: a module by the attributes that code reads of it, else all of the object."""
+        if isinstance(value, types.BuiltinFunctionType) and path not in self._passed:
+            return  # it is only called, which is seen
+        if not isinstance(value, types.ModuleType):
+            self._visit(value, path)
+            return
+        if () in chains:
+            self._visit(value, path)
+        rests: dict[str, set[tuple[str, ...]]] = {}
+        for chain in chains:
+            if chain:
+                rests.setdefault(chain[0], set()).add(chain[1:])
+        for name, rest in rests.items():
+            self._attribute(value, path, name, rest)
+
+    def _attribute(
+        self, module: types.ModuleType, path: str, name: str, rest: Iterable[tuple[str, ...]]
+    ) -> None:
+        names = vars(module)
+        if name in names:
+            self._expect(names, name, names[name])
+            self._used(names[name], f"{path}.{name}", rest)
+        elif not _is_trusted(module):
+            self._expect(names, name, ABSENT)
+            if "__getattr__" in names:
+                self._attribute(module, path, "__getattr__", [()])
+
+    # --- the walk ---
+
+    def _fail(self, why: str) -> None:
+        if self.trouble is None:
+            self.trouble = why
+
+    def _visit(self, o: object, path: str) -> None:
+        if type(o) not in _INERT_SET:
+            self._stack.append((o, path))
+
+    def _drain(self) -> None:
+        stack, seen = self._stack, self._seen
+        while stack:
+            o, path = stack.pop()
+            if id(o) in seen:
+                continue
+            seen[id(o)] = o
+            if len(seen) > _MOST:
+                self._fail(f"more than {_MOST} objects are reached, {path} among them")
+                return
+            self._object(o, path)
+
+    def _object(self, o: Any, path: str) -> None:
+        kind = type(o)
+        visit = _VISITS.get(kind)
+        if visit is not None:
+            visit(self, o, path)
+        elif isinstance(o, type):
+            self._class(o, path)
+        elif issubclass(kind, types.ModuleType):
+            self._module(o, path)
+        elif isinstance(o, Node):
+            self._fail(f"{path} is a node of a graph that was made before")
+        elif Guards.made_by_python(kind) or kind in _BASES or issubclass(kind, Tensor):
+            self._instance(o, path)
+        elif isinstance(o, tuple):
+            self._items(o, path)
+        elif not _is_inert(o):
+            said = _class_name(kind)
+            article = "an" if said[0] in "aeiou" else "a"
+            self._fail(f"{path} is {article} {said}, whose state cannot be compared")
+
+    def _row(self, kind: int, row: Any) -> None:
+        self._rows[kind].append(row)
+
+    def _note(self, kind: str, path: str, o: object, parts: dict[Any, Any]) -> _Record:
+        record = self._records[id(o), kind] = _Record(kind, path, o, parts)
+        return record
+
+    def _whole(self, o: dict[Any, Any], path: str, loads: bool = False) -> None:
+        """A dict, with all items in their order."""
+        parts = dict(o)
+        record = self._note("items", path, o, parts)
+        if loads:
+            numbers = [k for k, v in parts.items() if type(k) is str and _is_number(v)]
+            record.loaded = frozenset(numbers)
+            self.loaded += [(o, key) for key in numbers]
+        self._row(0, (o, parts, None, False, record.loaded))
+        if type(o) is not dict and isinstance(o, collections.OrderedDict) and len(o) > 1:
+            self._row(6, (o, tuple(o)))
+        if isinstance(o, collections.defaultdict):
+            self._slot(o, collections.defaultdict.default_factory, path, "default_factory")  # type: ignore[arg-type]
+        for key, value in parts.items():
+            self._visit(key, f"a key of {path}")
+            self._visit(value, f"{path}[{_short(key)}]")
+
+    def _list(self, o: list[Any], path: str) -> None:
+        self._note("items", path, o, dict(enumerate(o)))
+        self._row(4, (o, tuple(o)))
+        self._items(o, path)
+
+    def _items(self, o: Iterable[Any], path: str) -> None:
+        for i, value in enumerate(o):
+            self._visit(value, f"{path}[{i}]")
+
+    def _set(self, o: Any, path: str) -> None:
+        items = tuple(o)
+        self._note("items", path, o, dict(enumerate(items)))
+        self._row(6, (o, items))
+        self._items(items, path)
+
+    def _slot(self, o: object, member: Any, path: str, name: str) -> None:
+        try:
+            value = member.__get__(o)
+        except AttributeError:
+            value = ABSENT
+        self._row(8, (member, o, value))
+        record = self._records.get((id(o), "slots")) or self._note("slots", path, o, {})
+        record.parts[name] = value
+        self._visit(value, f"{path}.{name}")
+
+    def _account(self, code: types.CodeType) -> None:
+        if id(code) not in self._accounted:
+            self._accounted.add(id(code))
+            for inner in code.co_consts:
+                if isinstance(inner, types.CodeType):
+                    self._account(inner)
+
+    def _function(self, o: types.FunctionType, path: str) -> None:
+        self._account(o.__code__)
+        ours = is_librarys(o.__code__)
+        ran = id(o.__code__) in self._codes
+        if not (
+            ran or (ours and hasattr(o, "__wrapped__")) or (self._reads_functions and not ours)
+        ):
+            return  # it did not run; where it is held, it is compared by identity
+        fields = [getattr(o, name) for name in _FIELDS]
+        attributes = o.__dict__ or None
+        self._row(7, (o, (*fields, attributes)))
+        self._note("function", path, o, dict(zip(_FIELDS, fields, strict=True)))
+        if attributes is not None:
+            self._attributes(attributes, path, self._program)
+        if o.__kwdefaults__:
+            self._visit(o.__kwdefaults__, f"a default of {path}")
+        self._visit(o.__defaults__ or (), f"a default of {path}")
+        for name, cell in zip(o.__code__.co_freevars, o.__closure__ or (), strict=True):
+            self._cell(cell, name)
+
+    def _cell(self, cell: types.CellType, path: str) -> None:
+        if id(cell) in self._seen:
+            return
+        self._seen[id(cell)] = cell
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            value = ABSENT
+        self._row(5, (cell, value))
+        self._note("cell", path, cell, {"": value})
+        self._visit(value, path)
+
+    def _method(self, o: types.MethodType, path: str) -> None:
+        self._visit(o.__self__, "self" if o.__self__ is not None else path)
+        self._visit(o.__func__, path)
+
+    def _builtin(self, o: types.BuiltinFunctionType, path: str) -> None:
+        owner = o.__self__
+        if isinstance(o, types.BuiltinFunctionType) and not calls.is_pure(o):
+            said = f"{path} is {calls.name_of(o)}(), whose result or effect may differ each time"
+            self._fail(said)
+        if not isinstance(owner, (type, types.ModuleType, type(None))):
+            self._visit(owner, f"{path}.__self__")
+
+    def _attributes(self, d: Any, path: str, names: frozenset[str] | None) -> None:
+        """The dict of an object: the attributes that code names, or all of them."""
+        if type(d) is not dict:
+            self._fail(f"the attributes of {path} are a {_class_name(type(d))}")
+            return
+        self._seen[id(d)] = d
+        parts = {k: v for k, v in d.items() if names is None or k in names}
+        self._note("attributes", path, d, parts)
+        self._row(0, (d, parts, names, False, None))
+        for key, value in parts.items():
+            self._visit(value, f"{path}.{key}")
+
+    def _instance(self, o: Any, path: str) -> None:
+        cls = type(o)
+        self._class(cls, f"the class {cls.__name__}")
+        names = self._program if _is_programs(cls) else self._names
+        chosen = None if self._dynamic else names
+        base = next(k for k in cls.__mro__ if not Guards.made_by_python(k))
+        if base not in _BASES:
+            self._fail(f"{path} is built on {_class_name(base)}, whose state cannot be compared")
+        if issubclass(cls, Tensor):
+            return self._tensor(o, path, chosen)
+        attributes = _dict_of(o)
+        self._row(3, (o, cls, attributes))
+        groups = ()
+        if isinstance(o, Optimizer) and self._loads and attributes:
+            groups = attributes.get("param_groups", ())
+        for i, group in enumerate(groups):
+            if type(group) is dict and id(group) not in self._seen:
+                self._seen[id(group)] = group
+                self._whole(group, f"{path}.param_groups[{i}]", True)
+        for k in cls.__mro__:
+            if Guards.made_by_python(k) and "__slots__" in vars(k):
+                for name, member in vars(k).items():
+                    if type(member) is types.MemberDescriptorType and (
+                        chosen is None or name in chosen or cls.__name__ == "NodeHooks"
+                    ):
+                        self._slot(o, member, path, name)
+        if attributes is not None:
+            self._attributes(attributes, path, chosen)
+        if isinstance(o, dict):
+            self._whole(o, path)
+        elif isinstance(o, list):
+            self._list(o, path)
+        elif isinstance(o, (set, frozenset)):
+            self._set(o, path)
+        elif isinstance(o, tuple):
+            self._items(tuple.__iter__(o), path)
+        elif isinstance(o, functools.partial):
+            self._partial(o, path)
+        elif isinstance(o, property):
+            self._property(o, path)
+        elif isinstance(o, BaseException):
+            self._visit(o.args, f"{path}.args")
+
+    def _tensor(self, o: Any, path: str, names: frozenset[str] | None) -> None:
+        self.tensors[o] = path
+        self._of_tensor(o, path, names)
+
+    def _of_tensor(self, o: Any, path: str, names: frozenset[str] | None) -> None:
+        attributes, hooks, others = Guards.parts(o)
+        if attributes is not None:
+            self._attributes(attributes, path, names)
+        self._visit(hooks, f"the hooks of {path}")
+        self._visit(others, f"the hooks of {path}")
+
+    def _class(self, cls: type, path: str) -> None:
+        if not cls.__flags__ & _HEAP or cls.__flags__ & _IMMUTABLE:
+            known = cls in _CLASSES or vars(builtins).get(cls.__name__) is cls or cls in _INERT_SET
+            if not known and cls not in _BASES and not _is_number_class(cls):
+                self._fail(f"{path} is {_class_name(cls)}, a class in C that is not known")
+            return
+        if cls is not Tensor and not Guards.made_by_python(cls) and not _is_known(cls):
+            self._fail(f"{path} is {_class_name(cls)}, a class in C that is not known")
+        if id(cls) in self._classes:
+            return
+        self._classes[id(cls)] = cls
+        self._row(1, (cls, cls.__mro__))
+        meta = type(cls)
+        self._row(3, (cls, meta, None))
+        if meta is not type:
+            self._visit(meta, f"the class {meta.__name__}")
+        for k in cls.__mro__:
+            if not k.__flags__ & _HEAP or k.__flags__ & _IMMUTABLE or id(k) in self._class_dicts:
+                continue
+            self._class_dicts[id(k)] = k
+            names = None if self._dynamic and not _is_trusted(k) else self._of_classes
+            parts = {n: v for n, v in vars(k).items() if names is None or n in names}
+            self._row(2, (k, parts, names))
+            self._note("attributes", k.__name__, k, parts)
+            for name, value in parts.items():
+                self._visit(value, f"{k.__name__}.{name}")
+
+    def _module(self, o: types.ModuleType, path: str) -> None:
+        """A module that is passed on: any attribute that code names may be read of it."""
+        if self._dynamic and not _is_trusted(o):
+            self._attributes(vars(o), path, None)
+            return
+        for name in self._program:
+            self._attribute(o, path, name, [()])
+
+    def _partial(self, o: Any, path: str) -> None:
+        self._visit(o.func, path)
+        self._visit(o.args, f"an argument of {path}")
+        self._visit(o.keywords, f"an argument of {path}")
+        if type(o) is functools.partial and o.__dict__:
+            self._attributes(o.__dict__, path, self._program)
+
+    def _property(self, o: Any, path: str) -> None:
+        for part in (o.fget, o.fset, o.fdel):
+            self._visit(part, path)
+
+    def _wrapped(self, o: Any, path: str) -> None:
+        self._visit(o.__func__, path)
+
+    def _cached(self, o: Any, path: str) -> None:
+        self._visit(o.func, path)
+
+    def _reference(self, o: Any, path: str) -> None:
+        shown = o()
+        if shown is None:
+            self._fail(f"{path} is a weak reference to an object that is gone")
+        self._row(3, (shown, type(shown), None))  # which also keeps it
+        self._visit(shown, path)
+
+    def _slice(self, o: slice, path: str) -> None:
+        self._items((o.start, o.stop, o.step), path)
+
+    # --- the arguments ---
+
+    def _parameters(self, function: Any) -> list[str]:
+        while isinstance(function, (types.MethodType, functools.partial)):
+            function = getattr(function, "__func__", None) or function.func
+        code = getattr(function, "__code__", None)
+        return list(code.co_varnames) if code is not None else []
+
+    def _tree(self, value: Any, path: str | list[str]) -> Any:
+        """The structure of an argument, as `Guards.match` compares it."""
+        kind = type(value)
+        if isinstance(value, Tensor):
+            self.inputs.append(value)
+            return len(self.inputs) - 1
+        if isinstance(path, list):
+            named = [*path, *("an argument",) * len(value)]
+            return ("t", kind, (), tuple(map(self._tree, value, named)))
+        if kind in _INERT_SET or id(value) in self._seen:
+            return ("", value)
+        if isinstance(value, tuple) and (kind is tuple or hasattr(kind, "_fields")):
+            parts = tuple(self._tree(v, f"{path}[{i}]") for i, v in enumerate(value))
+            if kind is not tuple:
+                self._visit(kind, f"the class {kind.__name__}")
+            return ("t", kind, (), parts)
+        fields = dataclasses.is_dataclass(kind) and type(_dict_of(value)) is dict
+        if kind not in (list, dict) and not fields:
+            self._visit(value, path)
+            return ("", value)
+        if id(value) in self._containers:
+            self._fail(f"{path} is passed in twice")
+            return ("", value)
+        self._containers[id(value)] = value, path
+        if kind is list:
+            self._note("items", path, value, dict(enumerate(value)))
+            parts = tuple(self._tree(v, f"{path}[{i}]") for i, v in enumerate(value))
+            return ("l", kind, (), parts)
+        attributes = _dict_of(value) if fields else value
+        if fields:
+            self._visit(kind, f"the class {kind.__name__}")
+        self._note("attributes" if fields else "items", path, attributes, dict(attributes))
+        form = f"{path}.{{}}" if fields else "{}" if path == "kwargs" else f"{path}[{{!r}}]"
+        parts = tuple(self._tree(v, form.format(k)) for k, v in attributes.items())
+        return ("o" if fields else "d", kind, tuple(attributes), parts)
+
+    # --- before and after ---
+
+    def changed(self, later: State) -> str | None:
+        """What differs between this state and one after the run, in words; None: nothing does."""
+        for number, code in later._codes.items():
+            if number not in self._codes:
+                return f"{code.co_qualname}() ran for the first time"
+        if not later._names <= self._names or later._dynamic > self._dynamic:
+            return "other code of the library ran than before"
+        altered = self.guards.altered(later.guards)
+        if altered == -1:
+            return "a mode or a setting was left changed"
+        if altered is not None:
+            paths = [*self.tensors.values(), *("an argument",) * len(self.inputs)]
+            return f"`{paths[altered]}` got other memory, another shape, flags, history or hooks"
+        for number, record in self._records.items():
+            after = later._records.get(number)
+            if after is None or after.object is not record.object:
+                continue
+            for key, value in record.parts.items():
+                now = after.parts.get(key, ABSENT)
+                if now is ABSENT and isinstance(record.object, (list, set)):
+                    break
+                if not Guards.same(value, now):
+                    return _went(record.name(key), value, now)
+            if len(after.parts) != len(record.parts):
+                if isinstance(record.object, (list, set)):
+                    sizes = f"from {len(record.parts)} to {len(after.parts)} items"
+                    return f"`{record.path}` went {sizes}: {_ADVICE}"
+                for key, now in after.parts.items():
+                    if key not in record.parts and record.kind != "globals":
+                        return _went(record.name(key), ABSENT, now)
+        return None
+
+
+_ADVICE = "make it a tensor, or pass it in"
+
+
+def _went(name: str, value: object, now: object) -> str:
+    if isinstance(value, Tensor) and isinstance(now, Tensor):
+        return f"{name} is another tensor than before: write into it (copy_), or return the new one"
+    before = "nothing" if value is ABSENT else _short(value)
+    return f"{name} went from {before} to {'nothing' if now is ABSENT else _short(now)}: {_ADVICE}"
+
+
+def _short(value: object) -> str:
+    """A value in a few characters; of a tensor or another object its class alone."""
+    if type(value) in (int, float, complex, str, bytes, bool, type(None)):
+        text = repr(value)
+        return text if len(text) <= 40 else text[:37] + "..."
+    if isinstance(value, (list, dict, tuple, set)):
+        return f"a {_class_name(type(value))} of {len(value)}"
+    return f"a {_class_name(type(value))}"
+
+
+def _class_name(cls: type) -> str:
+    module = cls.__module__
+    return cls.__name__ if module in ("builtins", "__main__") else f"{module}.{cls.__name__}"
+
+
+def _dict_of(o: object) -> Any:
+    try:
+        return object.__getattribute__(o, "__dict__")
+    except AttributeError:
+        return None
+
+
+def _is_number(value: object) -> bool:
+    """A number of an optimizer's group, or a tuple of numbers."""
+    if type(value) is tuple:
+        return all(type(v) in (int, float) for v in value) and bool(value)
+    return type(value) in (int, float)
+
+
+def _is_trusted(o: Any) -> bool:
+    """A module or a class of the library or of Python's own, whose names no program computes."""
+    name = o.__name__ if isinstance(o, types.ModuleType) else o.__module__
+    root = str(name).partition(".")[0]
+    return root in ("rushlight", "torch") or root in sys.stdlib_module_names
+
+
+def _is_programs(cls: type) -> bool:
+    """A class that has nothing of the library's, whose code then reads no attribute of it."""
+    return not any(
+        k.__module__.startswith(("rushlight", "torch")) for k in cls.__mro__ if k is not object
+    )
+
+
+def _is_number_class(cls: type) -> bool:
+    return any(k.__module__ == "numpy" and k.__name__ == "generic" for k in cls.__mro__)
+
+
+def _is_known(cls: type) -> bool:
+    """A class in C of the core, or one of Python's that is listed."""
+    return cls in _CLASSES or cls.__module__.startswith(("rushlight", "torch"))
+
+
+def _is_inert(o: object) -> bool:
+    return (
+        isinstance(o, _INERT)
+        or _is_number_class(type(o))
+        or type(o).__module__ == "rushlight._core"
+    )
+
+
+_VISITS: dict[type, Callable[[State, Any, str], None]] = {
+    dict: State._whole,
+    collections.OrderedDict: State._whole,
+    collections.defaultdict: State._whole,
+    list: State._list,
+    tuple: State._items,
+    set: State._set,
+    frozenset: State._set,
+    types.FunctionType: State._function,
+    types.MethodType: State._method,
+    types.BuiltinFunctionType: State._builtin,
+    type(object().__str__): State._builtin,
+    types.ModuleType: State._module,
+    functools.partial: State._partial,
+    functools.cached_property: State._cached,
+    property: State._property,
+    staticmethod: State._wrapped,
+    classmethod: State._wrapped,
+    type(vars(no_grad)["__exit__"]): State._wrapped,
+    weakref.ref: State._reference,
+    slice: State._slice,
+}
