@@ -34,7 +34,7 @@ void add_memory(Storage* s, Memory::Origin origin, int number = -1, const Tensor
   Memory m;
   m.origin = origin;
   m.number = number;
-  if (as && (m.as = new_alias(as))) m.as->flags = as->flags;
+  if (as && (m.as = new_alias(as))) m.as->flags = as->flags & ~static_cast<uint32_t>(kCut | kCutReason);
   m.nbytes = s->nbytes;
   m.written = origin != Memory::Made;
   if (origin == Memory::There) m.storage = hold(s);
