@@ -302,7 +302,7 @@ bool read_cell(PyObject* number, DType dtype, Cell* cell) {
 Outcome Walk::fill(PyObject* number, DType dtype) {
   if (source_->flags & (kInference | kInferenceView | kLazy)) return Outcome::Rare;
   if (storage_->flags & Storage::kForeign && !(source_->is_aligned() && source_->is_writeable())) return Outcome::Rare;
-  if (storage_->device != DeviceType::Cpu) return Outcome::Rare;
+  if (storage_->device != DeviceType::Cpu || tls.capture != Capturing::Off) return Outcome::Rare;
   for (int i = 0; i < ndim_; ++i) {
     if (dims_[i] > 1 && strides_[i] == 0) return Outcome::Rare;
   }
