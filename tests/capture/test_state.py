@@ -1,4 +1,5 @@
-"""Guards hold while nothing a run could have read changes, and notice each kind of change at each place."""
+"""Guards hold while nothing that a run could have read changes, and notice each kind of change at
+each place."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import enum
 import functools
 import gc
 import math
+import time
 import types
 import weakref
 
@@ -482,6 +484,17 @@ def test_a_patched_method_of_a_layer(monkeypatch):
     assert not made.guards.check()
 
 
+def test_a_patched_class_of_an_input():
+    class Sub(rl.Tensor):
+        def twice(self):
+            return self * 2
+
+    x = rl.ones(2).as_subclass(Sub)
+    made = held(lambda x: x.twice(), x)
+    Sub.twice = lambda self: self * 3
+    assert made.matches((x,), {}) is None
+
+
 def test_a_decorated_function():
     scale = [2]
 
@@ -833,6 +846,7 @@ def test_an_array():
     assert state(lambda: agent.data).trouble.startswith("agent.data is a numpy.ndarray")
     assert "ufunc" in state(lambda: np.add).trouble
     assert "np.add is" in state(lambda: np.add).trouble
+    assert state(lambda: np.random.rand(2)).trouble.startswith("np.random.rand is a")
     assert state(lambda: np.pi).trouble is None
 
 
@@ -846,14 +860,52 @@ def test_next_on_an_iterator_from_outside():
     assert state(lambda: next(numbers)).trouble.startswith("numbers is a list_iterator")
 
 
+def test_an_impure_function_that_is_handed_on():
+    assert state(lambda: map(time.sleep, [])).trouble.startswith("time.sleep is time.sleep()")
+    agent = Holder()
+    agent.clock = time.monotonic
+
+    def run():
+        return list(map(agent.clock, []))
+
+    assert state(run).trouble.startswith("agent.clock is time.monotonic()")
+    flag = False
+
+    def quiet():
+        if flag:
+            print(time.time())
+
+    assert state(quiet).trouble is None, "what is only called is seen when it is"
+
+
+def test_code_of_unknown_origin():
+    def hidden():
+        return 1
+
+    key = object.__new__(type("Key", (), {"__hash__": lambda self: hidden()}))
+    held_by_c = functools.partial(hash, key)
+    assert state(held_by_c).trouble is None, "a partial is followed"
+    proxied = types.MappingProxyType({"f": hidden})
+    assert "mappingproxy" in state(lambda: proxied["f"]()).trouble
+    kept = rl.nn.modules.module.register_module_forward_hook(lambda *a: hidden() and None)
+    try:
+        made = state(lambda: nn.Identity()(rl.ones(1)))
+        assert made.trouble is None
+        second = rl.nn.modules.module.register_module_forward_hook(lambda *a: None)
+        assert not made.guards.check()
+        second.remove()
+    finally:
+        kept.remove()
+
+
 # --- before and after ---
 
 
-def difference(run, function=None):
+def difference(run, loaded=False):
     ran = observe(run, (), {})
-    before = State(run, (), {}, ran)
+    before = State(run, (), {}, ran, loaded=loaded)
     run()
-    return before.changed(State(run, (), {}, ran))
+    return before.changed(State(run, (), {}, ran, loaded=loaded))
 
 
 def test_side_effects_are_named():
@@ -881,6 +933,52 @@ def test_side_effects_are_named():
     place = {"n": 1}
     exec("def run():\n    global n\n    n += 1", place)
     assert difference(place["run"]).startswith("the global `n` went from 2 to 3")
+
+
+def test_metadata_and_settings_left_changed():
+    t = rl.ones(2, requires_grad=True)
+    optimizer = rl.optim.SGD([t], lr=0.1)
+
+    def flips():
+        t.requires_grad_(not t.requires_grad)
+
+    def moves():
+        t.data = rl.zeros(2)
+
+    def writes():
+        with rl.no_grad():
+            t.mul_(2)
+        (t * 2).sum().backward()
+
+    def turns():
+        rl.set_grad_enabled(not rl.is_grad_enabled())
+
+    def decays():
+        optimizer.param_groups[0]["lr"] *= 0.5
+
+    assert "`t` got other memory" in difference(flips)
+    assert "`t` got other memory" in difference(moves)
+    assert difference(writes) is None, "values and .grad do not count"
+    assert difference(turns) == "a mode or a setting was left changed"
+    rl.set_grad_enabled(True)
+    for loaded in (False, True):
+        assert "['lr']` went from" in difference(decays, loaded)
+
+
+def test_an_input_that_is_changed():
+    x, batch = rl.ones(2), [rl.ones(2)]
+
+    def flips(x):
+        x.requires_grad_()
+
+    def replaces(batch):
+        batch[0] = batch[0] * 2
+
+    for run, given in ((flips, x), (replaces, batch)):
+        ran = observe(lambda run=run: run([rl.ones(2)] if run is replaces else rl.ones(2)), (), {})
+        before = State(run, (given,), {}, ran)
+        run(given)
+        assert before.changed(State(run, (given,), {}, ran)) is not None
 
 
 def test_code_that_runs_for_the_first_time():

@@ -121,7 +121,8 @@ class Names:
 
     `globals`: each with the attributes that are read of it right away, `np.random.rand` as
     ("random", "rand"). `passed`: those of these paths, the global first, whose value is not just
-    called. `attributes`: of any object. `imports`: the line of an import. `dynamic`: attributes by names that do not stand there.
+    called. `attributes`: of any object. `imports`: the line of an import. `dynamic`: whether
+    attributes are read by names that do not stand there.
     """
 
     def __init__(self, code: CodeType) -> None:
@@ -152,11 +153,12 @@ class Names:
                 self.attributes.add(name)
                 if chain:
                     chain.append(name)
+                    called |= "NULL" in i.argrepr or i.opname == "LOAD_METHOD"
             elif named and ("GLOBAL" in i.opname or "NAME" in i.opname):
                 chain = [str(i.argval)]
+                called = "NULL" in i.argrepr
             else:
                 continue
-            called = "NULL" in i.argrepr or "METHOD" in i.opname
             if not i.opname.startswith("LOAD"):
                 self._note(chain, called)
                 chain = []

@@ -68,8 +68,9 @@ _SPECIAL = frozenset(
 ) | frozenset(
     "__call__ __enter__ __exit__ __get__ __set__ __delete__ __set_name__ __getattr__ __bool__ "
     "__missing__ __aenter__ __aexit__ __await__ __index__ __torch_function__ __array__ "
-    "__length_hint__ forward backward setup_context vjp jvp vmap __match_args__ __instancecheck__ __subclasscheck__ __slots__ __abstractmethods__ __format__ "
-    "__matmul__ __rmatmul__ __imatmul__ __post_init__".split()
+    "__length_hint__ __match_args__ __instancecheck__ __subclasscheck__ __slots__ __format__ "
+    "__abstractmethods__ __matmul__ __rmatmul__ __imatmul__ __post_init__ "
+    "forward backward setup_context vjp jvp vmap".split()
 )
 _MEMBERS = frozenset({"_parameters", "_buffers", "_modules"})  # members.cpp reads them
 _ENDS = frozenset(
@@ -215,10 +216,21 @@ class State:
             if value is ABSENT:
                 continue
             self._expect(names, name, value)
+            self._foreign(value, name)
             if isinstance(value, types.ModuleType):
                 for chain in chains:
                     if chain and chain[0] in vars(value):
-                        self._expect(vars(value), chain[0], vars(value)[chain[0]])
+                        found = vars(value)[chain[0]]
+                        self._expect(vars(value), chain[0], found)
+                        self._foreign(found, chain[0])
+
+    def _foreign(self, value: object, path: str) -> None:
+        """Functions and classes of others that the library's code names: Python's own."""
+        if isinstance(value, types.FunctionType):
+            if not is_librarys(value.__code__):
+                self._visit(value, path)
+        elif isinstance(value, type) and Guards.made_by_python(value) and _is_programs(value):
+            self._visit(value, path)
 
     def _expect(self, names: dict[str, Any], name: str, value: object) -> None:
         if type(names) is not dict:
@@ -525,6 +537,11 @@ class State:
         self._row(3, (shown, type(shown), None))  # which also keeps it
         self._visit(shown, path)
 
+    def _proxy(self, o: Any, path: str) -> None:
+        if o:
+            self._fail(f"{path} is a mappingproxy, whose state cannot be compared")
+        self._row(6, (o, ()))
+
     def _slice(self, o: slice, path: str) -> None:
         self._items((o.start, o.stop, o.step), path)
 
@@ -698,4 +715,5 @@ _VISITS: dict[type, Callable[[State, Any, str], None]] = {
     type(vars(no_grad)["__exit__"]): State._wrapped,
     weakref.ref: State._reference,
     slice: State._slice,
+    types.MappingProxyType: State._proxy,
 }
