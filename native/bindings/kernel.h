@@ -165,6 +165,14 @@ struct Signature {
   uint16_t names[N + 1], defaults[N + 1], note = 0, count = 0, least = 0;
   uint8_t values[N + 1];
 
+  template <size_t kWord>
+  consteval bool says(const char (&word)[kWord]) const {
+    for (size_t i = 0; i + kWord < kLength; i++) {
+      if (std::equal(text + i, text + i + kWord - 1, word)) return true;
+    }
+    return false;
+  }
+
   consteval explicit Signature(const Text<kLength>& given) : text{}, names{}, defaults{}, values{} {
     std::copy_n(given.chars, kLength, text);
     size_t i = 0;
@@ -226,6 +234,7 @@ struct Call<F, kText> {
   static constexpr Signature<kCount, sizeof(kText.chars)> kSignature{kText};
   static_assert(kSignature.count == kCount, "the function has more parameters than the text names");
   static constexpr bool kAnswers = std::is_same_v<R, Int> || std::is_same_v<R, Bool> || std::is_same_v<R, Object>;
+  static constexpr Border kBorder = kSignature.says("writes") ? Border::Writes : Border::Computes;
   template <class T>
   static constexpr bool kIsTensor = std::is_base_of_v<TensorInfo, T>;
   template <class T>
@@ -297,7 +306,7 @@ struct KernelRows {
 // Arguments as over_arrays, over_devices and over_aliases have them (bindings.h).
 template <class C, FastFunction F>
 PyMethodDef row_of(Border border) {
-  facts_of_kernel<F> = {C::kSignature.text, border};
+  facts_of_kernel<F> = {C::kSignature.text, border, C::kSignature.says("generator")};
   return {C::kSignature.text, method_of<over_arrays<F>>(), METH_FASTCALL, C::row(std::make_index_sequence<C::kCount>())};
 }
 template <auto F, Text kText>
@@ -310,11 +319,11 @@ PyMethodDef row_over_devices(Border border) {
   return row_of<C, over_devices<F>>(C::kAnswers ? Border::Reads : border);
 }
 template <auto F, Text kText>
-PyMethodDef kernel(Border border = Border::Computes) {
+PyMethodDef kernel(Border border = Call<F, kText>::kBorder) {
   return row_over_devices<Call<F, kText>, Call<F, kText>::call>(border);
 }
 template <auto F, Text kText>
-PyMethodDef long_kernel(Border border = Border::Computes) {
+PyMethodDef long_kernel(Border border = Call<F, kText>::kBorder) {
   return row_over_devices<Call<F, kText>, over_aliases<Call<F, kText>::call>>(border);
 }
 

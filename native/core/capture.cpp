@@ -2,7 +2,6 @@
 #include "core/capture.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
@@ -19,6 +18,7 @@ struct Recorder {
   std::unordered_map<const Storage*, int> memory_of;
   std::map<std::vector<Py_ssize_t>, int> operand_of;
   std::vector<int>* makes = nullptr;  // of the kernel that runs
+  bool has_effects = false;           // whether something was written that was there before, or drawn
   std::string trouble;
   Site where = {nullptr, 0};
   std::vector<Ref> inputs, there, gradients;  // gradients: those of `there` as the run began
@@ -63,6 +63,7 @@ int operand_of(const Tensor* t, bool writes) {
   if (number < 0) return -1;
   Memory& m = r().body.memories[number];
   if (writes) m.written = true;
+  r().has_effects |= writes && m.origin != Memory::Made;
   if (!m.written) {
     end_capture("reads memory that no recorded call has written");
     return -1;
@@ -78,17 +79,18 @@ int operand_of(const Tensor* t, bool writes) {
   return at->second;
 }
 
-Value value_of(PyObject* o) {
+Value value_of(PyObject* o, bool writes = false) {
   Value v;
   if (is_tensor(o)) {
     v.operand = operand_of(as_tensor(o), false);
+    if (writes && v.operand >= 0) r().has_effects |= r().body.memories[r().body.operands[v.operand].memory].origin != Memory::Made;
   } else if (is_list(o)) {
     v.is_list = true;
     v.is_tuple = PyTuple_Check(o);
     const ItemsOf items(o);
     bool plain = true;
     for (Py_ssize_t i = 0; i < items.size(); ++i) {
-      v.items.push_back(value_of(items[i]));
+      v.items.push_back(value_of(items[i], writes));
       plain &= v.items.back().operand < 0 && !v.items.back().is_list;
     }
     if (plain && v.is_tuple) {  // as it is: a Size stays one
@@ -130,7 +132,6 @@ Value read(const Tensor* t) {
 
 void end_capture(const char* why) {
   if (!r().trouble.empty()) return;
-  if (getenv("CT")) PyRun_SimpleString("import traceback; traceback.print_stack(limit=6)");
   r().trouble = why;
   note_site(&r().where);
   tls.capture = Capturing::Off;  // what follows is of no use
@@ -165,6 +166,7 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
     return result;
   }
   if (kernel.border == Border::Looks && step.makes.empty()) return result;  // it shows memory
+  r().has_effects |= kernel.draws;
   step.function = f;
   step.self = self;
   step.count = n;
@@ -173,7 +175,7 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
   bool fills = kernel.border == Border::Fills;  // the first tensor
   for (Py_ssize_t i = 0; i < n && recording(); ++i) {
     const bool filled = fills && is_tensor(args[i]);
-    step.args.push_back(filled ? written(as_tensor(args[i])) : value_of(args[i]));
+    step.args.push_back(filled ? written(as_tensor(args[i])) : value_of(args[i], kernel.border == Border::Writes));
     fills &= !filled;
   }
   for (int m : step.makes) {
@@ -219,6 +221,15 @@ void record_fill(Tensor* to, char byte) {
   step.size = to->nbytes();
   step.args.push_back(written(to));
   if (recording()) add_step(std::move(step));
+}
+
+bool record_truth(Tensor* t) {
+  if (r().has_effects || t->numel() != 1 || category_of(t->dtype) > Category::Integer || t->flags & kLazy) return false;
+  Step step = new_step(Step::Check, "compare");
+  step.args.push_back(read(t));
+  step.numbers.assign(t->data(), t->data() + t->item());
+  if (recording()) add_step(std::move(step));
+  return recording();
 }
 
 void record_constant(Tensor* made) {

@@ -12,13 +12,14 @@
 
 namespace rushlight {
 
-// What a kernel does with memory. Looks: it shows memory of its arguments, or computes in new memory; Computes: it may write its
-// arguments, too; Fills: it writes its first tensor without reading that; Asks: it answers Python from layouts alone, or makes memory
-// without contents; Reads: its answer, or whether there is one, is a matter of values.
-enum class Border : uint8_t { Looks, Computes, Fills, Asks, Reads };
+// What a kernel does with memory. Looks: it may show memory of its arguments; Computes: in new memory; Writes: into its arguments;
+// Fills: into its first tensor, without reading that; Asks: it answers Python from layouts alone, or makes memory without contents;
+// Reads: its answer, or whether there is one, is a matter of values.
+enum class Border : uint8_t { Looks, Computes, Writes, Fills, Asks, Reads };
 struct KernelFacts {
   const char* name;
   Border border;
+  bool draws = false;  // random numbers
 };
 using KernelFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject* kwnames);
 
@@ -33,6 +34,7 @@ void record_machine(const Program& program, DType compute, PyObject* const* oper
 void record_block(BlockFn block, Tensor* a, Tensor* b, const void* numbers, Tensor* out);
 void record_copy(Tensor* to, const Tensor* from);
 void record_fill(Tensor* to, char byte);
+bool record_truth(Tensor* t);  // of a value that Python reads: replays go on where it is the same. Whether they can
 void record_constant(Tensor* made);  // written from Python's values, which are the same in each replay
 void record_storage(Storage* made);
 void forget_storage(Storage* freed);

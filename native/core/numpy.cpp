@@ -185,6 +185,7 @@ bool is_pin(PyObject* o) { return o && Py_TYPE(o) == PinType; }
 }  // namespace
 
 PyObject* new_pin(Storage* s) {
+  ends_capture("gives the memory of a tensor away");
   Pin* pin = PyObject_New(Pin, PinType);
   if (!pin) return nullptr;
   pin->storage = hold(s);

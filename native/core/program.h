@@ -57,7 +57,7 @@ struct BoundMachine {
 };
 
 struct Step {
-  enum Kind : uint8_t { Kernel, Machine, Block, Copy, Fill } kind;
+  enum Kind : uint8_t { Kernel, Machine, Block, Copy, Fill, Check } kind;
   const char* name;
   Site site;  // strong
   KernelFunction function = nullptr;  // Kernel
@@ -69,7 +69,7 @@ struct Step {
   const Program* program = nullptr;   // Machine
   DType compute = DType::F32;
   BlockFn block = nullptr;    // Block
-  std::vector<char> numbers;  // Block: the second operand, where that is a number
+  std::vector<char> numbers;  // Block: the second operand, where that is a number; Check: the bytes of the value
   char byte = 0;              // Fill
   Py_ssize_t size = 0;        // Block, Fill: elements, bytes
   // Of the finished program.
@@ -93,6 +93,17 @@ struct Result {
   int operand;  // -1: None
 };
 
+// An argument that is read anew in each replay: dict[key], or an item of the tuple there.
+struct Load {
+  PyObject *dict, *key;  // strong
+  Py_ssize_t item;       // or -1
+  int step, arg;
+};
+// A value that has to be the same: dict[key].
+struct Fixed {
+  PyObject *dict, *key, *value;  // strong
+};
+
 struct Captured {
   PyObject_HEAD
   struct Body* body;
@@ -108,6 +119,8 @@ struct Body {
   std::vector<std::pair<PyObject*, uint32_t>> versions;  // strong; by how much each is written
   std::vector<std::pair<int, uint32_t>> input_versions;  // the same of arguments, by number
   size_t n_inputs = 0;
+  std::vector<Load> loads;
+  std::vector<Fixed> fixed;
   PyObject* arena = nullptr;  // a tensor: the memory of all that does not leave the program
   size_t planned = 0, made = 0;  // bytes of the arena; of all memories that the run made
   bool busy = false;

@@ -1,9 +1,11 @@
 // Programs that replay a recorded run: their memory, and the loop over their steps. See capture.h.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/layout.h"
 #include "core/program.h"
+#include "core/state.h"
 
 namespace rushlight {
 
@@ -178,6 +180,7 @@ int run_kernel_step(const Step& step) {
   return -1;
 }
 
+// -1 with an exception; 1 where a value is another than it was.
 int run_step(const Step& step) {
   switch (step.kind) {
     case Step::Kernel: return run_kernel_step(step);
@@ -189,6 +192,7 @@ int run_step(const Step& step) {
       return 0;
     }
     case Step::Copy: return copy_into(given_at(step, 1), given_at(step, 0));
+    case Step::Check: return std::memcmp(given_at(step, 0)->data(), step.numbers.data(), step.numbers.size()) ? 1 : 0;
     case Step::Fill: std::memset(given_at(step, 0)->data(), step.byte, static_cast<size_t>(step.size)); return 0;
   }
   return 0;
@@ -242,6 +246,17 @@ PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) {
     PyObject* o = m.origin == Memory::Input ? args[m.number] : as_object(as_tensor(body.leaves[m.number])->grad.peek());
     if (!o || !is_tensor(o) || !fits(as_tensor(o), m.as)) Py_RETURN_NOTIMPLEMENTED;
   }
+  for (const Fixed& f : body.fixed) {
+    PyObject* value = PyDict_GetItemWithError(f.dict, f.key);
+    if (!value || !same_value(value, f.value)) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
+  }
+  for (const Load& l : body.loads) {
+    PyObject* value = PyDict_GetItemWithError(l.dict, l.key);
+    if (value && l.item >= 0) value = PyTuple_CheckExact(value) && l.item < PyTuple_GET_SIZE(value) ? PyTuple_GET_ITEM(value, l.item) : nullptr;
+    if (!value || !PyFloat_CheckExact(value)) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
+    PyObject* before = std::exchange(body.steps[l.step].given[l.arg], Py_NewRef(value));
+    Py_DECREF(before);
+  }
   for (Py_ssize_t i = 0; i < n; ++i) {
     for (Py_ssize_t k = 0; k < i; ++k) {
       if (as_tensor(args[k])->storage() == as_tensor(args[i])->storage()) Py_RETURN_NOTIMPLEMENTED;
@@ -268,7 +283,9 @@ PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) {
     }
     if (done && !m.contents.empty()) std::memcpy(m.storage->data, m.contents.data(), m.contents.size());
   }
-  for (size_t i = 0; i < body.steps.size() && done; ++i) done = run_step(body.steps[i]) == 0;
+  int stopped = done ? 0 : -1;
+  for (size_t i = 0; i < body.steps.size() && !stopped; ++i) stopped = run_step(body.steps[i]);
+  done = !stopped;
   tls.capture = Capturing::Off;
   const auto view = [&](const Output& o) {
     Tensor* source = as_tensor(o.number < 0 ? o.object : args[o.number]);
@@ -324,7 +341,7 @@ PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   for (const auto& [number, by] : body.input_versions) {
     for (uint32_t k = 0; outputs && k < by; ++k) bump_version(as_tensor(args[number]));
   }
-  result = outputs.release();
+  result = stopped > 0 ? Py_NewRef(Py_NotImplemented) : outputs.release();
   give_back(&held);
   give_back(&made);
   return result;
@@ -359,6 +376,15 @@ int captured_traverse(PyObject* self, visitproc visit, void* arg) {
   for (const Output& o : body->outputs) Py_VISIT(o.object);
   for (PyObject* leaf : body->leaves) Py_VISIT(leaf);
   for (const auto& [tensor, by] : body->versions) Py_VISIT(tensor);
+  for (const Load& l : body->loads) {
+    Py_VISIT(l.dict);
+    Py_VISIT(l.key);
+  }
+  for (const Fixed& x : body->fixed) {
+    Py_VISIT(x.dict);
+    Py_VISIT(x.key);
+    Py_VISIT(x.value);
+  }
   return 0;
 }
 
@@ -377,12 +403,45 @@ void captured_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
+// load(dict, key, item, number): what the run read there, `number`, is read anew in each replay. How many arguments it is.
+PyObject* load(PyObject* self, PyObject* args) {
+  PyObject *dict, *key, *number;
+  Py_ssize_t item;
+  if (!PyArg_ParseTuple(args, "O!OnO", &PyDict_Type, &dict, &key, &item, &number)) return nullptr;
+  Body& body = *reinterpret_cast<Captured*>(self)->body;
+  long count = 0;
+  for (size_t i = 0; i < body.steps.size(); ++i) {
+    const Step& step = body.steps[i];
+    for (size_t k = 0; k < step.given.size(); ++k) {
+      if (step.given[k] != number) continue;
+      body.loads.push_back({Py_NewRef(dict), Py_NewRef(key), item, static_cast<int>(i), static_cast<int>(k)});
+      ++count;
+    }
+  }
+  return PyLong_FromLong(count);
+}
+
+// fix(dict, key, value): a replay needs dict[key] to be the same.
+PyObject* fix(PyObject* self, PyObject* args) {
+  PyObject *dict, *key, *value;
+  if (!PyArg_ParseTuple(args, "O!OO", &PyDict_Type, &dict, &key, &value)) return nullptr;
+  reinterpret_cast<Captured*>(self)->body->fixed.push_back({Py_NewRef(dict), Py_NewRef(key), Py_NewRef(value)});
+  Py_RETURN_NONE;
+}
+
 // describe(): of each step (name, sizes of the operands, line as text), the bytes planned, the bytes without a plan.
 PyObject* describe(PyObject* self, PyObject*) {
   const Body& body = *reinterpret_cast<Captured*>(self)->body;
   Ref steps(PyList_New(0));
   for (const Step& step : body.steps) {
-    Ref line(Py_BuildValue("(ss)", step.name, site_text(step.site).c_str()));
+    std::string text = step.name;
+    if (getenv("CT")) {
+      for (const Value& v : step.args) text += " " + (v.operand < 0 ? std::string("-") : std::to_string(body.operands[v.operand].memory) + sizes_text(body.operands[v.operand].dims.data(), 2 * body.operands[v.operand].ndim));
+      text += " makes";
+      for (int m : step.makes) text += " " + std::to_string(m);
+      if (&step == &body.steps.back()) for (const Memory& m : body.memories) text += "\n   origin " + std::to_string(m.origin) + " " + std::to_string(m.first) + ".." + std::to_string(m.last) + " bytes " + std::to_string(m.nbytes) + (m.fresh ? " fresh" : "") + " contents " + std::to_string(m.contents.size());
+    }
+    Ref line(Py_BuildValue("(ss)", text.c_str(), site_text(step.site).c_str()));
     if (!steps || !line || PyList_Append(steps.get(), line.get()) < 0) return nullptr;
   }
   return Py_BuildValue("(Onn)", steps.get(), static_cast<Py_ssize_t>(body.planned), static_cast<Py_ssize_t>(body.made));
@@ -405,6 +464,15 @@ void clear_body(Body* body) {
   for (Output& o : body->outputs) Py_CLEAR(o.object);
   for (PyObject*& leaf : body->leaves) Py_CLEAR(leaf);
   for (auto& version : body->versions) Py_CLEAR(version.first);
+  for (Load& l : body->loads) {
+    Py_CLEAR(l.dict);
+    Py_CLEAR(l.key);
+  }
+  for (Fixed& x : body->fixed) {
+    Py_CLEAR(x.dict);
+    Py_CLEAR(x.key);
+    Py_CLEAR(x.value);
+  }
   Py_CLEAR(body->arena);
 }
 
@@ -412,6 +480,8 @@ int init_capture_type(PyObject* module);
 int init_capture_type(PyObject* module) {
   static PyMethodDef methods[] = {
       {"replay", method_of<replay>(), METH_FASTCALL, "Runs the steps on other arguments: a tuple of outputs, or NotImplemented."},
+      {"load", method_of<load>(), METH_VARARGS, "A number of a dict is read anew in each replay: how many arguments it is."},
+      {"fix", method_of<fix>(), METH_VARARGS, "A replay needs a value of a dict to be the same."},
       {"describe", method_of<describe>(), METH_NOARGS, "The steps, the bytes planned, and the bytes without a plan."},
       {nullptr, nullptr, 0, nullptr}};
   PyType_Slot slots[] = {{Py_tp_dealloc, slot_of<captured_dealloc>()},

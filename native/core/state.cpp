@@ -716,6 +716,8 @@ PyObject* obstacle(PyObject*, PyObject*) {
 
 }  // namespace
 
+bool same_value(PyObject* a, PyObject* b) { return same(a, b); }
+
 int init_state(PyObject* module) {
 #if PY_VERSION_HEX >= 0x030C0000
   watcher = PyDict_AddWatcher(note_change);

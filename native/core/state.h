@@ -5,5 +5,7 @@
 namespace rushlight {
 
 int init_state(PyObject* module);
+// Whether code that reads the one value cannot tell it from the other. Runs no Python code.
+bool same_value(PyObject* a, PyObject* b);
 
 }  // namespace rushlight

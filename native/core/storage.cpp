@@ -155,6 +155,7 @@ int replace_block(Storage* s, char* data, size_t capacity, uint8_t flags, PyObje
 }  // namespace
 
 int move_storage(Storage* s, char* data, size_t capacity, PyObject* owner) {
+  if (tls.capture != Capturing::Off) forget_storage(s);
   if (replace_block(s, data, capacity, Storage::kForeign | Storage::kFixed, owner) == 0) return 0;
   Py_DECREF(owner);
   return -1;
@@ -162,6 +163,7 @@ int move_storage(Storage* s, char* data, size_t capacity, PyObject* owner) {
 
 int resize_storage(Storage* s, size_t nbytes) {
   if (nbytes == s->nbytes) return 0;
+  if (tls.capture != Capturing::Off) forget_storage(s);
   if (is_accelerator(s->device) && !resize_block(s, nbytes)) return -1;
   if (s->device != DeviceType::Cpu) {
     s->nbytes = nbytes;

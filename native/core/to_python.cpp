@@ -54,7 +54,6 @@ Owned<Tensor> values_here(Tensor* t) {
 }
 
 PyObject* scalar_of(Tensor* shown) {
-  ends_capture("reads a value of a tensor (item(), a branch on it, a number made of it)");
   if (shown->numel() != 1) {
     PyErr_Format(PyExc_RuntimeError, "a Tensor with %zd elements cannot be converted to Scalar", shown->numel());
     return nullptr;
@@ -64,6 +63,7 @@ PyObject* scalar_of(Tensor* shown) {
     return nullptr;
   }
   const Owned<Tensor> t(values_here(shown));
+  if (t && recording() && !record_truth(t.get())) end_capture("reads a value of a tensor (item(), a branch on it, a number made of it)");
   return t ? number_at(t->dtype, t->data()) : nullptr;
 }
 

@@ -48,7 +48,6 @@ PyObject* new_object(PyTypeObject* type, Storage* s) {
 // The Python object of a storage, a new reference; a new object where the old object is in its
 // deallocation (weak references are told before the object lets go of the storage).
 PyObject* object_of(Storage* s) {
-  ends_capture("takes a tensor's storage");
   if (s->object && try_hold(s->object)) return s->object;
   return new_object(UntypedStorageType, hold(s));
 }
@@ -79,6 +78,7 @@ int untyped_clear(PyObject* self) {
 // ---------------------------------------------------------------- bytes
 
 int check_bytes(const Storage* s, bool write) {
+  ends_capture("reads or writes the bytes of a storage");
   if (s->device != DeviceType::Cpu) {
     PyErr_Format(PyExc_NotImplementedError, "Not available for '%s' device type", device_name(s->device));
     return -1;
@@ -268,6 +268,7 @@ int untyped_assign(PyObject* self, PyObject* key, PyObject* value) {
 PyObject* untyped_nbytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(storage_in(self)->nbytes); }
 
 PyObject* untyped_data_ptr(PyObject* self, PyObject*) {
+  ends_capture("reads a storage's address");
   const Storage* s = storage_in(self);
   return PyLong_FromVoidPtr(s->nbytes ? s->data : nullptr);
 }
@@ -290,6 +291,7 @@ PyObject* untyped_resize(PyObject* self, PyObject* size) {
 }
 
 PyObject* untyped_fill(PyObject* self, PyObject* value) {
+  ends_capture("writes the bytes of a storage");
   Storage* s = storage_in(self);
   char byte;
   if (!PyLong_Check(value)) {
@@ -325,6 +327,7 @@ void copy_bytes_across(Storage* to, Storage* from) {
 }
 
 PyObject* untyped_copy(PyObject* self, PyObject* args, PyObject* kwargs) {
+  ends_capture("writes the bytes of a storage");
   static const char* names[] = {"src", "non_blocking", nullptr};
   PyObject *src, *non_blocking;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:copy_", const_cast<char**>(names), &src, &non_blocking)) return nullptr;

@@ -137,7 +137,7 @@ template <Ref (*make)(Making&), bool draws = false, bool inside = false>
 PyMethodDef factory(const char* row, Border border = draws ? Border::Fills : Border::Looks) {  // "name(*args: Any, **how: Any) -> Tensor"
   static const std::string name(row, std::strchr(row, '('));
   constexpr KernelFunction f = made_by<make, draws, inside>;
-  facts_of_factory<f> = {name.c_str(), border};
+  facts_of_factory<f> = {name.c_str(), border, draws};
   return {name.c_str(), method_of<captured_factory<f>>(), METH_FASTCALL | METH_KEYWORDS, row};
 }
 

@@ -176,13 +176,13 @@ Nothing scale_(List list, double factor) {
 const KernelRows rows{
     kernel<
         sgd_step,
-        "sgd_step(params, grads, buffers, lr, momentum, dampening, weight_decay, nesterov, maximize): in place; a None among the "
-        "buffers is replaced by a new one">(),
+        "sgd_step(params, grads, buffers, lr, momentum, dampening, weight_decay, nesterov, maximize): writes params and buffers; "
+        "a None among the buffers is replaced by a new one">(),
     kernel<adam_step,
            "adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1, beta2, eps, weight_decay, amsgrad, "
-           "maximize, decoupled): in place; decoupled is AdamW">(),
+           "maximize, decoupled): writes all but the gradients; decoupled is AdamW">(),
     kernel<total_norm2, "total_norm2(tensors): the Euclidean norm of all elements, 0-d">(),
-    kernel<scale_, "scale_(tensors, factor): in place">(),
+    kernel<scale_, "scale_(tensors, factor): writes them">(),
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ _COMPUTES = (
     *("_devices/__init__.py", "_devices/cpu.py", "_devices/meta.py", "_devices/generator.py"),
     *("_base/device.py", "_base/dtypes.py", "_base/size.py", "_base/pytree.py", "_base/handles.py"),
     *("_base/errors.py", "_base/late.py", "_base/missing.py", "overrides.py", "return_types.py"),
+    "_capture/",
 )
 # Functions in these files that set what outlives the run, read the random state, or warn.
 _SETS = frozenset(
@@ -88,6 +89,8 @@ _READ_BY_NAME = frozenset(
 _OUTSIDE = frozenset("time posix nt _random random _io _thread _socket select _signal".split())
 
 
+_WEAK = ("_weakrefset.py", "weakref.py")
+_OF_LOCKS = ("__enter__", "__exit__", "acquire", "release")
 Scope = tuple[CodeType, dict[str, Any]]  # code, and the globals that it ran with
 
 
@@ -218,6 +221,8 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             if key in scopes or key in library:
                 return
             if not is_librarys(code):
+                if code.co_filename.endswith(_WEAK) and code.co_name.endswith("remove"):
+                    return  # an object was freed, some time
                 scopes[key] = code, frame.f_globals
                 if ran.trouble is None and code.co_filename.startswith("<frozen importlib"):
                     ran.trouble = f"a module is imported at {place(frame)}: it is not the next time"
@@ -303,4 +308,4 @@ def _leaves_library(function: Any) -> bool:
         owner = function.__self__
         cls = owner if isinstance(owner, type) else type(owner)
         module = (cls.__module__ or "") if cls.__flags__ & (1 << 8) else ""
-    return module in _OUTSIDE
+    return module in _OUTSIDE and function.__name__ not in _OF_LOCKS

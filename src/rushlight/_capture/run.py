@@ -52,6 +52,57 @@ def reset() -> None:
         compiled.reset()
 
 
+class _Number(float):
+    """A number of an optimizer while a run is captured. Passed on to a kernel as it is, it is read
+    anew in each replay; after any other use it has to stay the same."""
+
+    used = False
+
+
+def _noting(name: str) -> Any:
+    method = getattr(float, name)
+
+    def noting(self: _Number, *args: Any) -> Any:
+        self.used = True
+        return method(self, *args)
+
+    return noting
+
+
+for _name in vars(float):
+    if callable(getattr(float, _name)) and _name not in (
+        *("__new__", "__getattribute__", "__getformat__", "__init_subclass__", "__subclasshook__"),
+        *("__class__", "__doc__", "fromhex"),
+    ):
+        setattr(_Number, _name, _noting(_name))
+
+
+class _Loaded:
+    """The numbers of optimizers, in whose places a run finds `_Number`s."""
+
+    def __init__(self, places: list[tuple[dict[str, Any], str]]) -> None:
+        self.before = [(d, key, d[key]) for d, key in places]
+        self.numbers: list[Any] = []
+        for d, key, value in self.before:
+            several = type(value) is tuple
+            numbers = [_Number(v) if type(v) is float else v for v in (value if several else [value])]
+            self.numbers.append(numbers)
+            d[key] = tuple(numbers) if several else numbers[0]
+
+    def put_back(self) -> None:
+        for d, key, value in self.before:
+            d[key] = value
+
+    def tell(self, program: Any) -> None:
+        """Tell a program which of its arguments to read where, and what has to be the same."""
+        for (d, key, value), numbers in zip(self.before, self.numbers, strict=True):
+            at = range(len(numbers)) if type(value) is tuple else [-1]
+            if any(type(n) is not _Number or n.used for n in numbers) or not all(
+                [program.load(d, key, i, n) for i, n in zip(at, numbers, strict=True)]
+            ):
+                program.fix(d, key, value)
+
+
 class Variant:
     """A captured run: what has to be as it was, the program, and the tree of its results."""
 
@@ -154,23 +205,27 @@ class Compiled:
 
     def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         assert self._ran is not None
-        before = State(self.function, args, kwargs, self._ran)
+        before = State(self.function, args, kwargs, self._ran, loaded=True)
         if before.trouble:
             self._stop(before.trouble)
             return self.function(*args, **kwargs)
+        loaded = _Loaded(before.loaded)
         _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
         try:
             self._ran = observe(self.function, args, kwargs)
         except BaseException:
             _core.capture_stop()
             raise
+        finally:
+            loaded.put_back()
         leaves, spec = tree_flatten(self._ran.result)
         outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
         program = _core.capture_end(tuple(outputs))
-        after = State(self.function, args, kwargs, self._ran)
+        after = State(self.function, args, kwargs, self._ran, loaded=True)
         result = self._take()
         self.why = _why(program, self._ran, before, after, leaves)
         if self.why is None:
+            loaded.tell(program)
             number = {id(output): i for i, output in enumerate(outputs)}
             told = [
                 (True, number[id(leaf)]) if isinstance(leaf, Tensor) else (False, leaf)

@@ -82,7 +82,7 @@ def anywhere(condition: Tensor) -> bool:
         return False  # nobody knows, and both ways give one shape
     if condition._accelerator is not None:
         return bool(elements(condition).any())
-    return bool(_core.summary(_core.kernels.any(condition), -1)[0])
+    return bool(_core.kernels.any(condition))
 
 
 def elements(t: Tensor) -> Array:
