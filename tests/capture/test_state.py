@@ -1060,6 +1060,22 @@ def test_classes_with_code_of_their_own():
     assert made.trouble == "x" + "[0]" * 31 + " is nested too deeply" and not made.guards.check()
 
 
+def test_a_second_hook_of_a_module():
+    net = nn.Sequential(nn.Linear(2, 2))
+    first = net[0].register_forward_hook(lambda *a: None)
+    made = held(lambda: net(rl.ones(2)))
+    second = net[0].register_forward_hook(lambda *a: None)
+    assert not made.guards.check()
+    second.remove()
+    assert made.guards.check()
+    before = net[0].register_forward_pre_hook(lambda *a: None)
+    assert not made.guards.check()
+    before.remove()
+    backward = net[0].register_full_backward_hook(lambda *a: None)
+    assert not made.guards.check()
+    del first, backward
+
+
 def test_a_global_hook_of_modules():
     made = held(lambda: nn.Identity()(rl.ones(1)))
     handle = rl.nn.modules.module.register_module_forward_hook(lambda *a: None)

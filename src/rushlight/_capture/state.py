@@ -69,6 +69,7 @@ _SPECIAL = frozenset(
     "__abstractmethods__ __matmul__ __rmatmul__ __imatmul__ __post_init__ "
     "forward backward setup_context vjp jvp vmap".split()
 )
+_READERS = frozenset("getattr hasattr setattr vars __dict__".split())
 _MEMBERS = frozenset({"_parameters", "_buffers", "_modules"})  # members.cpp reads them
 _ENDS = frozenset(
     "__globals__ f_globals f_locals f_back gi_frame __builtins__ __subclasses__".split()
@@ -183,7 +184,9 @@ class State:
             program |= names_of(code).attributes
         self._program = frozenset(program)
         for code, _ in ran.library_scopes.values():
-            program |= names_of(code).attributes
+            program.update(code.co_names)
+            if not _READERS.isdisjoint(code.co_names):  # module.__dict__.get("_forward_hooks")
+                program.update(c for c in code.co_consts if type(c) is str)
         self._names = frozenset(program)
         self._of_classes = self._names | _SPECIAL
         ends = self._program & _ENDS
@@ -221,18 +224,18 @@ class State:
             for name in ("enabled", "types", "keeps", "nesting", "entered"):
                 self._expect(settings, name, settings[name])
                 self._visit(settings[name], f"autocast's {name}")
-        for name, chains in names_of(code).globals.items():
-            value = names.get(name, ABSENT)
-            if value is ABSENT:
+        for name in code.co_names:
+            if name not in names:
                 continue
+            value = names[name]
             self._expect(names, name, value)
             self._foreign(value, name)
             if isinstance(value, types.ModuleType):
-                for chain in chains:
-                    if chain and chain[0] in vars(value):
-                        found = vars(value)[chain[0]]
-                        self._expect(vars(value), chain[0], found)
-                        self._foreign(found, chain[0])
+                around = vars(value)
+                for attribute in code.co_names:
+                    if attribute in around:
+                        self._expect(around, attribute, around[attribute])
+                        self._foreign(around[attribute], attribute)
 
     def _foreign(self, value: object, path: str) -> None:
         """Functions and classes of others that the library's code names: Python's own."""
