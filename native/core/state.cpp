@@ -208,7 +208,8 @@ bool list_holds(const Pair& record) {
 
 // Of a set or an OrderedDict, whose order no version tells.
 bool iterable_holds(const Pair& record) {
-  const Ref iterator(PyObject_GetIter(record.object));
+  PyObject* o = record.object;  // a subclass may iterate in its own way, which is a program's code
+  const Ref iterator(PyAnySet_Check(o) ? PySet_Type.tp_iter(o) : PyODict_Check(o) ? PyODict_Type.tp_iter(o) : PyObject_GetIter(o));
   const Py_ssize_t n = PyTuple_GET_SIZE(record.expected);
   for (Py_ssize_t i = 0; iterator && i <= n; ++i) {
     const Ref item(PyIter_Next(iterator.get()));
@@ -284,7 +285,7 @@ struct TensorRecord {
 
 // ---------------------------------------------------------------- modes
 
-// What a thread and the process are set to. With levels, hooks, modes or observers in force nothing holds.
+// Settings of the thread and of the process. With levels, hooks, modes or observers in force nothing holds.
 struct Settings {
   bool grad, inference, alerts, on_cpu;
   DType type;
@@ -306,6 +307,13 @@ const char* in_the_way() {
 }
 
 // ---------------------------------------------------------------- the object
+
+// The tensors of a call so far, and its lists and dicts.
+struct Found {
+  PyObject* list;  // of as many as are expected
+  Py_ssize_t n = 0;
+  std::vector<PyObject*> containers;
+};
 
 struct Records {
   std::vector<DictRecord> dicts;
@@ -329,7 +337,7 @@ struct Records {
   }
   bool holds(bool anew);
   bool classes_hold(bool anew);
-  bool matches(PyObject* tree, PyObject* value, std::vector<PyObject*>* found, std::vector<PyObject*>* seen) const;
+  bool matches(PyObject* tree, PyObject* value, Found* found) const;
   int relate(std::vector<TensorRecord>* to, PyObject* const* found);
 };
 
@@ -341,7 +349,7 @@ Guards* as_guards(PyObject* o) { return reinterpret_cast<Guards*>(o); }
 
 bool Records::classes_hold(bool anew) {
   bool differs = anew;
-  for (const TypeRecord& t : types) differs |= t.type->tp_version_tag != t.seen;
+  for (const TypeRecord& t : types) differs |= !t.seen || t.type->tp_version_tag != t.seen;
   if (!differs) return true;
   for (const TypeRecord& t : types) {
     if (t.type->tp_mro != t.mro) return false;
@@ -383,12 +391,12 @@ bool Records::holds(bool anew) {
          std::all_of(slots.begin(), slots.end(), [](const SlotRecord& s) { return s.holds(); });
 }
 
-// A tree is the number of an input; or ("", value), a leaf; or (kind, type, keys, trees): "t" a tuple, "l" a list, "d" a dict,
-// "o" an object, by its attributes.
-bool Records::matches(PyObject* part, PyObject* value, std::vector<PyObject*>* found, std::vector<PyObject*>* seen) const {
+// A tree is the number of an input; or ("", value), a leaf; or (kind, type, keys, trees): "t" a tuple, "l" a list, "d" a dict, "k" the
+// dict of the keywords, "o" an object, by its attributes.
+bool Records::matches(PyObject* part, PyObject* value, Found* found) const {
   if (PyLong_CheckExact(part)) {
-    if (!is_tensor(value)) return false;
-    found->push_back(value);
+    if (!is_tensor(value) || found->n == PyList_GET_SIZE(found->list)) return false;
+    PyList_SET_ITEM(found->list, found->n++, Py_NewRef(value));
     return true;
   }
   const char kind = PyUnicode_GET_LENGTH(PyTuple_GET_ITEM(part, 0)) ? *PyUnicode_AsUTF8(PyTuple_GET_ITEM(part, 0)) : 0;
@@ -396,15 +404,15 @@ bool Records::matches(PyObject* part, PyObject* value, std::vector<PyObject*>* f
   if (as_object(Py_TYPE(value)) != PyTuple_GET_ITEM(part, 1)) return false;
   PyObject* trees = PyTuple_GET_ITEM(part, 3);
   const Py_ssize_t n = PyTuple_GET_SIZE(trees);
-  if (kind != 't') {
+  if (kind != 't' && kind != 'k') {
     if (std::binary_search(containers.begin(), containers.end(), value)) return false;
-    if (std::find(seen->begin(), seen->end(), value) != seen->end()) return false;
-    seen->push_back(value);
+    if (std::find(found->containers.begin(), found->containers.end(), value) != found->containers.end()) return false;
+    found->containers.push_back(value);
   }
   if (kind == 't' || kind == 'l') {
     if (PySequence_Fast_GET_SIZE(value) != n) return false;
     for (Py_ssize_t i = 0; i < n; ++i) {
-      if (!matches(PyTuple_GET_ITEM(trees, i), PySequence_Fast_GET_ITEM(value, i), found, seen)) return false;
+      if (!matches(PyTuple_GET_ITEM(trees, i), PySequence_Fast_GET_ITEM(value, i), found)) return false;
     }
     return true;
   }
@@ -419,7 +427,7 @@ bool Records::matches(PyObject* part, PyObject* value, std::vector<PyObject*>* f
   PyObject *key, *item, *keys = PyTuple_GET_ITEM(part, 2);
   Py_ssize_t at = 0;
   for (Py_ssize_t i = 0; PyDict_Next(value, &at, &key, &item); ++i) {
-    if (!same(key, PyTuple_GET_ITEM(keys, i)) || !matches(PyTuple_GET_ITEM(trees, i), item, found, seen)) return false;
+    if (!same(key, PyTuple_GET_ITEM(keys, i)) || !matches(PyTuple_GET_ITEM(trees, i), item, found)) return false;
   }
   return true;
 }
@@ -492,7 +500,7 @@ bool is_tree(PyObject* part, int depth = 0) {
   const bool fits = *kind == 't'   ? is_below(PyTuple_Type)
                     : *kind == 'l' ? is_below(PyList_Type)
                                    : PyTuple_GET_SIZE(keys) == PyTuple_GET_SIZE(trees) &&
-                                         (*kind == 'o' || (*kind == 'd' && is_below(PyDict_Type)));
+                                         (*kind == 'o' || ((*kind == 'd' || *kind == 'k') && is_below(PyDict_Type)));
   for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(trees); ++i) {
     if (!is_tree(PyTuple_GET_ITEM(trees, i), depth + 1)) return false;
   }
@@ -671,22 +679,15 @@ PyObject* match(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   if (n != 2) return PyErr_Format(PyExc_TypeError, "match(args, kwargs)");
   Records* r = as_guards(self)->records;
   if (!r) Py_RETURN_NONE;
-  std::vector<PyObject*> found, seen;
-  found.reserve(r->inputs.size());
-  for (int i = 0; i < 2; ++i) {
-    if (!r->matches(PyTuple_GET_ITEM(r->tree, i), args[i], &found, &seen)) Py_RETURN_NONE;
-  }
-  if (found.size() != r->inputs.size()) Py_RETURN_NONE;
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (!r->fits(as_tensor(found[i]), r->inputs[i])) Py_RETURN_NONE;
-  }
-  if (!r->relate(nullptr, found.data())) Py_RETURN_NONE;
-  PyObject* list = PyList_New(static_cast<Py_ssize_t>(found.size()));  // may collect: the caller's arguments own what was found
+  Ref list(PyList_New(static_cast<Py_ssize_t>(r->inputs.size())));  // may collect, so it is made first
   if (!list) return nullptr;
-  for (size_t i = 0; i < found.size(); ++i) PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), Py_NewRef(found[i]));
-  if (r->holds(false)) return list;
-  Py_DECREF(list);
-  Py_RETURN_NONE;
+  Found found{list.get(), 0, {}};
+  bool fits = r == as_guards(self)->records;
+  for (int i = 0; fits && i < 2; ++i) fits = r->matches(PyTuple_GET_ITEM(r->tree, i), args[i], &found);
+  fits = fits && found.n == PyList_GET_SIZE(list.get());
+  for (Py_ssize_t i = 0; fits && i < found.n; ++i) fits = r->fits(as_tensor(PyList_GET_ITEM(list.get(), i)), r->inputs[i]);
+  fits = fits && r->relate(nullptr, PySequence_Fast_ITEMS(list.get())) && r->holds(false);
+  return fits ? list.release() : Py_NewRef(Py_None);
 }
 
 PyObject* same_values(PyObject*, PyObject* const* args, Py_ssize_t n) {

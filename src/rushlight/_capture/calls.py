@@ -95,7 +95,7 @@ Scope = tuple[CodeType, dict[str, Any]]  # code, and the globals that it ran wit
 
 
 class Ran:
-    """What ran.
+    """The code that ran, and how.
 
     `codes`: the program's code objects and their globals. `library`: the library's own. `result`.
     `dynamic`: whether attributes were read by names that do not stand in the code. `trouble`: the

@@ -9,7 +9,7 @@ cannot be seen from Python ends capture.
 from __future__ import annotations
 
 import builtins
-import collections
+import collections.abc
 import dataclasses
 import functools
 import operator
@@ -42,12 +42,9 @@ _INERT: tuple[type, ...] = (
     *(dtypes.dtype, _device.device, _device.layout, _device.memory_format, Size, Generator),
     *(Op, Public, re.Pattern, types.CodeType, types.MethodDescriptorType, types.GenericAlias),
     *(types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType),
-    *(
-        types.MemberDescriptorType,
-        types.UnionType,
-        type(vars(collections.namedtuple("_", "x"))["x"]),
-    ),
-    *(type(vars(typing.Hashable.__origin__)["_abc_impl"]), operator.itemgetter),  # type: ignore[attr-defined]
+    *(types.MemberDescriptorType, types.UnionType, operator.itemgetter),
+    type(vars(collections.namedtuple("_", "x"))["x"]),
+    type(vars(collections.abc.Hashable)["_abc_impl"]),
 )
 _INERT_SET = frozenset(_INERT)
 # Classes in C, beside those of builtins, that code may name and call.
@@ -72,10 +69,12 @@ _SPECIAL = frozenset(
     "__abstractmethods__ __matmul__ __rmatmul__ __imatmul__ __post_init__ "
     "forward backward setup_context vjp jvp vmap".split()
 )
+_READERS = frozenset("getattr hasattr setattr vars __dict__".split())
 _MEMBERS = frozenset({"_parameters", "_buffers", "_modules"})  # members.cpp reads them
 _ENDS = frozenset(
     "__globals__ f_globals f_locals f_back gi_frame __builtins__ __subclasses__".split()
 )
+_NEVER = ((), (), (), ((None, int, None),), *((),) * 6, (("", None),) * 2, False, False, False)
 _FIELDS = "__code__ __defaults__ __kwdefaults__ __name__ __qualname__ __module__".split()
 
 
@@ -89,7 +88,7 @@ class _Record:
         self.loaded: frozenset[str] | None = None
 
     def name(self, key: object) -> str:
-        """What a part is called in words."""
+        """The part in words."""
         if self.kind == "globals":
             return f"the global `{key}`"
         if self.kind == "items":
@@ -98,7 +97,7 @@ class _Record:
 
 
 class State:
-    """What a run of `function` could have read; made after a run that says which code that is.
+    """The state that a run of `function` could have read; `ran`, an earlier run, has its code.
 
     loaded: the numbers of optimizers' groups are compared by type alone, and are in `loaded`.
     """
@@ -114,7 +113,7 @@ class State:
         *,
         loaded: bool = False,
     ) -> None:
-        self.trouble = ran.trouble
+        self.trouble = ran.trouble or Guards.obstacle()
         self.tensors: dict[Tensor, str] = {}
         self.inputs: list[Tensor] = []
         self.loaded: list[tuple[dict[str, Any], str]] = []
@@ -125,15 +124,28 @@ class State:
         self._records: dict[tuple[int, str], _Record] = {}
         self._rows: list[list[Any]] = [[] for _ in range(9)]
         self._seen: dict[int, object] = {}
-        self._stack: list[tuple[object, str]] = []
+        self._waiting: collections.deque[tuple[object, str]] = collections.deque()
         self._classes: dict[int, type] = {}
         self._class_dicts: dict[int, type] = {}
         self._containers: dict[int, tuple[object, str]] = {}  # of the arguments
         self._lookups: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
-        self._find_names(ran)
         self._local = False  # whether state of this thread alone was read
+        self._find_names(ran)
+        self.guards = Guards(_NEVER, ())
+        try:
+            rows = self._walk(function, args, kwargs, ran)
+        except Exception as error:  # of a program's class, whose code ran here
+            self._fail(f"its state cannot be read: {type(error).__name__} was raised")
         if self.trouble is None:
-            self.trouble = Guards.obstacle()
+            self.guards = Guards(rows, tuple(self.inputs))
+
+    def _walk(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], ran: Ran
+    ) -> tuple[Any, ...]:
+        """The rows of the guards: dicts, classes by version, their dicts, instances, lists, cells,
+        sets, functions and slots; then tensors, the trees of the arguments, and three questions."""
+        if isinstance(function, types.MethodType):
+            self._visit(function.__self__, "self")
         self._visit(function, getattr(function, "__name__", "function"))
         for code, names in ran.scopes.values():
             self._scope(code, names)
@@ -154,11 +166,10 @@ class State:
                 self._fail(f"{path} is also reached otherwise: pass it in only, or not at all")
         for names, expected in self._lookups.values():
             self._row(0, (names, expected, None, True, None))
-        of_tensors = tuple(self.tensors), trees
         offsets = not self._program.isdisjoint(("storage_offset", "as_strided", "set_", "data_ptr"))
         gradients = not self._names.isdisjoint(("grad", "_grad", "backward"))
-        rows = (*map(tuple, self._rows), *of_tensors, offsets, self._local, gradients)
-        self.guards = Guards(rows, tuple(self.inputs))
+        asked = offsets, self._local, gradients
+        return (*map(tuple, self._rows), tuple(self.tensors), trees, *asked)
 
     def matches(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor] | None:
         """The input tensors of a call like the captured one; None where anything differs."""
@@ -173,7 +184,9 @@ class State:
             program |= names_of(code).attributes
         self._program = frozenset(program)
         for code, _ in ran.library_scopes.values():
-            program |= names_of(code).attributes
+            program.update(code.co_names)
+            if not _READERS.isdisjoint(code.co_names):  # module.__dict__.get("_forward_hooks")
+                program.update(c for c in code.co_consts if type(c) is str)
         self._names = frozenset(program)
         self._of_classes = self._names | _SPECIAL
         ends = self._program & _ENDS
@@ -211,18 +224,18 @@ class State:
             for name in ("enabled", "types", "keeps", "nesting", "entered"):
                 self._expect(settings, name, settings[name])
                 self._visit(settings[name], f"autocast's {name}")
-        for name, chains in names_of(code).globals.items():
-            value = names.get(name, ABSENT)
-            if value is ABSENT:
+        for name in code.co_names:
+            if name not in names:
                 continue
+            value = names[name]
             self._expect(names, name, value)
             self._foreign(value, name)
             if isinstance(value, types.ModuleType):
-                for chain in chains:
-                    if chain and chain[0] in vars(value):
-                        found = vars(value)[chain[0]]
-                        self._expect(vars(value), chain[0], found)
-                        self._foreign(found, chain[0])
+                around = vars(value)
+                for attribute in code.co_names:
+                    if attribute in around:
+                        self._expect(around, attribute, around[attribute])
+                        self._foreign(around[attribute], attribute)
 
     def _foreign(self, value: object, path: str) -> None:
         """Functions and classes of others that the library's code names: Python's own."""
@@ -278,12 +291,12 @@ class State:
 
     def _visit(self, o: object, path: str) -> None:
         if type(o) not in _INERT_SET:
-            self._stack.append((o, path))
+            self._waiting.append((o, path))
 
     def _drain(self) -> None:
-        stack, seen = self._stack, self._seen
-        while stack:
-            o, path = stack.pop()
+        waiting, seen = self._waiting, self._seen
+        while waiting:
+            o, path = waiting.popleft()
             if id(o) in seen:
                 continue
             seen[id(o)] = o
@@ -321,32 +334,33 @@ class State:
 
     def _whole(self, o: dict[Any, Any], path: str, loads: bool = False) -> None:
         """A dict, with all items in their order."""
-        parts = dict(o)
+        parts = dict(dict.items(o))
         record = self._note("items", path, o, parts)
         if loads:
             numbers = [k for k, v in parts.items() if type(k) is str and _is_number(v)]
             record.loaded = frozenset(numbers)
             self.loaded += [(o, key) for key in numbers]
         self._row(0, (o, parts, None, False, record.loaded))
-        if type(o) is not dict and isinstance(o, collections.OrderedDict) and len(o) > 1:
-            self._row(6, (o, tuple(o)))
+        if type(o) is not dict and isinstance(o, collections.OrderedDict) and len(parts) > 1:
+            self._row(6, (o, tuple(collections.OrderedDict.__iter__(o))))
         if isinstance(o, collections.defaultdict):
-            self._slot(o, collections.defaultdict.default_factory, path, "default_factory")  # type: ignore[arg-type]
+            self._slot(o, vars(collections.defaultdict)["default_factory"], path, "default_factory")
         for key, value in parts.items():
             self._visit(key, f"a key of {path}")
             self._visit(value, f"{path}[{_short(key)}]")
 
     def _list(self, o: list[Any], path: str) -> None:
-        self._note("items", path, o, dict(enumerate(o)))
-        self._row(4, (o, tuple(o)))
-        self._items(o, path)
+        items = tuple(list.copy(o))
+        self._note("items", path, o, dict(enumerate(items)))
+        self._row(4, (o, items))
+        self._items(items, path)
 
     def _items(self, o: Iterable[Any], path: str) -> None:
         for i, value in enumerate(o):
             self._visit(value, f"{path}[{i}]")
 
     def _set(self, o: Any, path: str) -> None:
-        items = tuple(o)
+        items = tuple((set if isinstance(o, set) else frozenset).__iter__(o))
         self._note("items", path, o, dict(enumerate(items)))
         self._row(6, (o, items))
         self._items(items, path)
@@ -401,7 +415,7 @@ class State:
         self._visit(value, path)
 
     def _method(self, o: types.MethodType, path: str) -> None:
-        self._visit(o.__self__, "self" if o.__self__ is not None else path)
+        self._visit(o.__self__, f"{path}.__self__")
         self._visit(o.__func__, path)
 
     def _builtin(self, o: types.BuiltinFunctionType, path: str) -> None:
@@ -436,13 +450,11 @@ class State:
             return self._tensor(o, path, chosen)
         attributes = _dict_of(o)
         self._row(3, (o, cls, attributes))
-        groups = ()
         if isinstance(o, Optimizer) and self._loads and attributes:
-            groups = attributes.get("param_groups", ())
-        for i, group in enumerate(groups):
-            if type(group) is dict and id(group) not in self._seen:
-                self._seen[id(group)] = group
-                self._whole(group, f"{path}.param_groups[{i}]", True)
+            for i, group in enumerate(attributes.get("param_groups", ())):
+                if type(group) is dict and id(group) not in self._seen:
+                    self._seen[id(group)] = group
+                    self._whole(group, f"{path}.param_groups[{i}]", True)
         for k in cls.__mro__:
             if Guards.made_by_python(k) and "__slots__" in vars(k):
                 for name, member in vars(k).items():
@@ -510,7 +522,7 @@ class State:
         if self._dynamic and not _is_trusted(o):
             self._attributes(vars(o), path, None)
             return
-        for name in self._program:
+        for name in sorted(self._program):
             self._attribute(o, path, name, [()])
 
     def _partial(self, o: Any, path: str) -> None:
@@ -548,12 +560,12 @@ class State:
     # --- the arguments ---
 
     def _parameters(self, function: Any) -> list[str]:
-        while isinstance(function, (types.MethodType, functools.partial)):
-            function = getattr(function, "__func__", None) or function.func
+        while isinstance(function, types.MethodType):
+            function = function.__func__
         code = getattr(function, "__code__", None)
         return list(code.co_varnames) if code is not None else []
 
-    def _tree(self, value: Any, path: str | list[str]) -> Any:
+    def _tree(self, value: Any, path: str | list[str], depth: int = 0) -> Any:
         """The structure of an argument, as `Guards.match` compares it."""
         kind = type(value)
         if isinstance(value, Tensor):
@@ -562,10 +574,13 @@ class State:
         if isinstance(path, list):
             named = [*path, *("an argument",) * len(value)]
             return ("t", kind, (), tuple(map(self._tree, value, named)))
+        if depth > 30:
+            self._fail(f"{path} is nested too deeply")
+            return ("", None)
         if kind in _INERT_SET or id(value) in self._seen:
             return ("", value)
         if isinstance(value, tuple) and (kind is tuple or hasattr(kind, "_fields")):
-            parts = tuple(self._tree(v, f"{path}[{i}]") for i, v in enumerate(value))
+            parts = tuple(self._tree(v, f"{path}[{i}]", depth + 1) for i, v in enumerate(value))
             if kind is not tuple:
                 self._visit(kind, f"the class {kind.__name__}")
             return ("t", kind, (), parts)
@@ -579,33 +594,30 @@ class State:
         self._containers[id(value)] = value, path
         if kind is list:
             self._note("items", path, value, dict(enumerate(value)))
-            parts = tuple(self._tree(v, f"{path}[{i}]") for i, v in enumerate(value))
+            parts = tuple(self._tree(v, f"{path}[{i}]", depth + 1) for i, v in enumerate(value))
             return ("l", kind, (), parts)
         attributes = _dict_of(value) if fields else value
         if fields:
             self._visit(kind, f"the class {kind.__name__}")
         self._note("attributes" if fields else "items", path, attributes, dict(attributes))
         form = f"{path}.{{}}" if fields else "{}" if path == "kwargs" else f"{path}[{{!r}}]"
-        parts = tuple(self._tree(v, form.format(k)) for k, v in attributes.items())
-        return ("o" if fields else "d", kind, tuple(attributes), parts)
+        parts = tuple(self._tree(v, form.format(k), depth + 1) for k, v in attributes.items())
+        form = "o" if fields else "k" if path == "kwargs" else "d"
+        return (form, kind, tuple(attributes), parts)
 
     # --- before and after ---
 
     def changed(self, later: State) -> str | None:
-        """What differs between this state and one after the run, in words; None: nothing does."""
+        """The difference between this state and one after the run, in words, or None."""
+        if self.trouble or later.trouble:
+            return self.trouble or later.trouble
         for number, code in later._codes.items():
             if number not in self._codes:
                 return f"{code.co_qualname}() ran for the first time"
         if not later._names <= self._names or later._dynamic > self._dynamic:
             return "other code of the library ran than before"
-        altered = self.guards.altered(later.guards)
-        if altered == -1:
-            return "a mode or a setting was left changed"
-        if altered is not None:
-            paths = [*self.tensors.values(), *("an argument",) * len(self.inputs)]
-            return f"`{paths[altered]}` got other memory, another shape, flags, history or hooks"
-        for number, record in self._records.items():
-            after = later._records.get(number)
+        for place, record in self._records.items():
+            after = later._records.get(place)
             if after is None or after.object is not record.object:
                 continue
             for key, value in record.parts.items():
@@ -621,6 +633,12 @@ class State:
                 for key, now in after.parts.items():
                     if key not in record.parts and record.kind != "globals":
                         return _went(record.name(key), ABSENT, now)
+        altered = self.guards.altered(later.guards)
+        if altered == -1:
+            return "a mode or a setting was left changed"
+        if altered is not None:
+            paths = [*self.tensors.values(), *("an argument",) * len(self.inputs)]
+            return f"`{paths[altered]}` got other memory, another shape, flags, history or hooks"
         return None
 
 
@@ -639,14 +657,19 @@ def _short(value: object) -> str:
     if type(value) in (int, float, complex, str, bytes, bool, type(None)):
         text = repr(value)
         return text if len(text) <= 40 else text[:37] + "..."
-    if isinstance(value, (list, dict, tuple, set)):
-        return f"a {_class_name(type(value))} of {len(value)}"
+    if type(value) in (list, dict, tuple, set):
+        return f"a {_class_name(type(value))} of {len(typing.cast(Any, value))}"
     return f"a {_class_name(type(value))}"
 
 
 def _class_name(cls: type) -> str:
-    module = cls.__module__
-    return cls.__name__ if module in ("builtins", "__main__") else f"{module}.{cls.__name__}"
+    room = _room(cls)
+    return cls.__name__ if room in ("", "builtins", "__main__") else f"{room}.{cls.__name__}"
+
+
+def _room(cls: type) -> str:
+    name = type.__getattribute__(cls, "__module__")
+    return name if isinstance(name, str) else ""
 
 
 def _dict_of(o: object) -> Any:
@@ -665,33 +688,27 @@ def _is_number(value: object) -> bool:
 
 def _is_trusted(o: Any) -> bool:
     """A module or a class of the library or of Python's own, whose names no program computes."""
-    name = o.__name__ if isinstance(o, types.ModuleType) else o.__module__
+    name = o.__name__ if isinstance(o, types.ModuleType) else _room(o)
     root = str(name).partition(".")[0]
     return root in ("rushlight", "torch") or root in sys.stdlib_module_names
 
 
 def _is_programs(cls: type) -> bool:
     """A class that has nothing of the library's, whose code then reads no attribute of it."""
-    return not any(
-        k.__module__.startswith(("rushlight", "torch")) for k in cls.__mro__ if k is not object
-    )
+    return not any(_room(k).startswith(("rushlight", "torch")) for k in cls.__mro__)
 
 
 def _is_number_class(cls: type) -> bool:
-    return any(k.__module__ == "numpy" and k.__name__ == "generic" for k in cls.__mro__)
+    return any(_room(k) == "numpy" and k.__name__ == "generic" for k in cls.__mro__)
 
 
 def _is_known(cls: type) -> bool:
     """A class in C of the core, or one of Python's that is listed."""
-    return cls in _CLASSES or cls.__module__.startswith(("rushlight", "torch"))
+    return cls in _CLASSES or _room(cls).startswith(("rushlight", "torch"))
 
 
 def _is_inert(o: object) -> bool:
-    return (
-        isinstance(o, _INERT)
-        or _is_number_class(type(o))
-        or type(o).__module__ == "rushlight._core"
-    )
+    return isinstance(o, _INERT) or _is_number_class(type(o)) or _room(type(o)) == "rushlight._core"
 
 
 _VISITS: dict[type, Callable[[State, Any, str], None]] = {
