@@ -7,6 +7,7 @@ state to be as it was; where it is not, the call is eager, or captured anew.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -23,7 +24,7 @@ from .._core import Tensor
 from .calls import Ran, observe
 from .state import State
 
-__all__ = ["Compiled", "NotCaptured", "reset", "set_stance"]
+__all__ = ["Compiled", "reset", "set_stance"]
 
 LIMIT = 8  # variants of one function, as PyTorch has it
 _TRIES = 3  # captures that may fail for what only a first call does
@@ -33,10 +34,6 @@ _turn = threading.Lock()  # one capture at a time
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
 _stance = "default"
 _checks = os.environ.get("RUSHLIGHT_CAPTURE", "") == "check"
-
-
-class NotCaptured(RuntimeError):
-    """A function that was to be captured as a whole (`fullgraph=True`) cannot be."""
 
 
 def set_stance(stance: str) -> str:
@@ -131,7 +128,10 @@ class Compiled:
     """A function whose calls are captured and replayed where that gives the same."""
 
     def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False) -> None:
-        functools.update_wrapper(self, function)
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            with contextlib.suppress(AttributeError):
+                setattr(self, name, getattr(function, name))
+        self.__wrapped__ = self._torchdynamo_orig_callable = function
         self.function, self.fullgraph = function, fullgraph
         self.reset()
         _all.add(self)
@@ -148,11 +148,14 @@ class Compiled:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        for variant in self.variants:
+        for variant in self.variants if _stance != "force_eager" else ():
             made = variant.replayed(args, kwargs)
             if made is not NotImplemented:
                 return made
         return self._run(args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.function!r}>"
 
     def explain(self) -> str:
         """What was captured, or why nothing was."""
@@ -244,7 +247,9 @@ class Compiled:
         name = getattr(self.function, "__qualname__", repr(self.function))
         said = f"torch.compile: {name} runs eagerly, as it is written: it {why}"
         if self.fullgraph:
-            raise NotCaptured(said)
+            from .. import _dynamo
+
+            raise _dynamo.exc.Unsupported(said)
         warnings.warn(said, UserWarning, stacklevel=5)
 
 
