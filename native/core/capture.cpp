@@ -18,6 +18,8 @@ struct Recorder {
   std::unordered_map<const Storage*, int> memory_of;
   std::map<std::vector<Py_ssize_t>, int> operand_of;
   std::vector<int>* makes = nullptr;  // of the kernel that runs
+  std::vector<Ref> incoming;          // of the second part
+  bool ended = false;                 // whether the outputs are noted
   bool has_effects = false;           // whether something was written that was there before, or drawn
   std::string trouble;
   Site where = {nullptr, 0};
@@ -34,6 +36,7 @@ void add_memory(Storage* s, Memory::Origin origin, int number = -1, const Tensor
   Memory m;
   m.origin = origin;
   m.number = number;
+  m.has_graph = as && as->grad_fn;
   if (as && (m.as = new_alias(as))) m.as->flags = as->flags & ~static_cast<uint32_t>(kCut | kCutReason);
   m.nbytes = s->nbytes;
   m.written = origin != Memory::Made;
@@ -62,14 +65,20 @@ int operand_of(const Tensor* t, bool writes) {
   const int number = memory_number(t);
   if (number < 0) return -1;
   Memory& m = r().body.memories[number];
+  if (writes && r().body.split >= 0 && m.origin == Memory::Made && m.first >= 0 && m.first < r().body.split) {
+    end_capture("writes in its backward what its forward has made");
+    return -1;
+  }
   if (writes) m.written = true;
   r().has_effects |= writes && m.origin != Memory::Made;
+  m.changed |= writes;
   if (!m.written) {
     end_capture("reads memory that no recorded call has written");
     return -1;
   }
   if (m.first < 0) m.first = now();
   m.last = now();
+  if (!r().ended) m.last_read = now();
   Operand made{number, t->dtype, t->flags & kLazy, t->offset(), t->ndim(), {}};
   made.dims.assign(t->sizes(), t->sizes() + 2 * t->ndim());
   std::vector<Py_ssize_t> key = {number, static_cast<Py_ssize_t>(t->dtype), made.flags, made.offset, made.ndim};
@@ -83,7 +92,11 @@ Value value_of(PyObject* o, bool writes = false) {
   Value v;
   if (is_tensor(o)) {
     v.operand = operand_of(as_tensor(o), false);
-    if (writes && v.operand >= 0) r().has_effects |= r().body.memories[r().body.operands[v.operand].memory].origin != Memory::Made;
+    if (writes && v.operand >= 0) {
+      Memory& m = r().body.memories[r().body.operands[v.operand].memory];
+      r().has_effects |= m.origin != Memory::Made;
+      m.changed = true;
+    }
   } else if (is_list(o)) {
     v.is_list = true;
     v.is_tuple = PyTuple_Check(o);
@@ -167,6 +180,7 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
   }
   if (kernel.border == Border::Looks && step.makes.empty()) return result;  // it shows memory
   r().has_effects |= kernel.draws;
+  r().body.draws |= kernel.draws;
   step.function = f;
   step.self = self;
   step.count = n;
@@ -242,6 +256,7 @@ void record_constant(Tensor* made) {
   m.last = std::max(m.last, 0);
   const char* bytes = made->storage()->data;
   m.contents.assign(bytes, bytes + m.nbytes);
+  m.changed = false;
 }
 
 // ---------------------------------------------------------------- the run
@@ -312,13 +327,15 @@ PyObject* begin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   for (const Ref& o : r().inputs) {
     const Tensor* t = as_tensor(o.get());
     if (r().memory_of.count(t->storage())) r().trouble = "is given the same memory twice, or memory that it reads by another name";
-    else if (Py_TYPE(t) != TensorType || t->grad_fn || t->grad || t->hooks || t->flags & (kWrapped | kElsewhere))
-      r().trouble = "has an argument with a history, a gradient or hooks, or of another class or device";
+    else if (Py_TYPE(t) != TensorType || t->grad || t->hooks || t->flags & (kWrapped | kElsewhere))
+      r().trouble = "has an argument with a gradient or hooks, or of another class or device";
     else add_memory(t->storage(), Memory::Input, input++, t);
   }
   if (r().trouble.empty()) tls.capture = Capturing::Records;
   Py_RETURN_NONE;
 }
+
+constexpr char kGraphThere[] = "gives back a tensor whose graph is still there";
 
 const char* note_outputs(PyObject* outputs) {
   Body& body = r().body;
@@ -336,12 +353,14 @@ const char* note_outputs(PyObject* outputs) {
       body.outputs.push_back({Output::Kept, -1, -1, Py_NewRef(o)});
       continue;
     }
-    if (is_graph_there(t)) return "gives back a tensor whose graph is still there";
+    const bool first_part = body.split >= 0 && i < static_cast<Py_ssize_t>(body.n_first);
+    if (!first_part && is_graph_there(t)) return kGraphThere;
     if (t->flags & (kRequiresGrad | kWrapped | kInference)) return "gives back a tensor with settings of its own";
     if (Py_TYPE(o) != TensorType || t->dict) return "gives back a tensor of another class, or with attributes";
     const int number = memory_number(t);
     if (number < 0) return "";
     Memory& m = body.memories[number];
+    if (first_part && (m.origin != Memory::Made || t->base)) return "gives back a view, with a graph";
     if (m.origin != Memory::Made) {
       Output view{Output::View, -1, m.origin == Memory::Input ? m.number : -1, nullptr, t->base != nullptr};
       const auto shown = [t](const Ref& held) { return as_tensor(held.get())->storage() == t->storage(); };
@@ -401,6 +420,40 @@ void note_versions() {
   }
 }
 
+// Writes ones into a new contiguous tensor, unrecorded.
+void fill_ones(Tensor* t) {
+  const float one = 1, none = 0;
+  const double wide[] = {1, 0};
+  const float pair[] = {one, none};
+  const uint16_t half = t->dtype == DType::F16 ? 0x3c00 : 0x3f80;
+  const void* element = t->dtype == DType::F64 || t->dtype == DType::C128 ? static_cast<const void*>(wide)
+                        : t->item() == 2                                  ? static_cast<const void*>(&half)
+                                                                          : static_cast<const void*>(pair);
+  for (Py_ssize_t i = 0; i < t->numel(); ++i) std::memcpy(t->storage()->data + i * t->item(), element, static_cast<size_t>(t->item()));
+}
+
+PyObject* has_graph(PyObject*, PyObject* o) { return PyBool_FromLong(is_tensor(o) && is_graph_there(as_tensor(o))); }
+
+// capture_second(outputs, incoming): the second part begins, which is given gradients of outputs. `incoming`: new tensors.
+PyObject* second(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !is_of_tensors(args[0]) || !is_of_tensors(args[1]) || !tls.recorder) {
+    PyErr_SetString(PyExc_TypeError, "capture_second(outputs, incoming): two tuples of tensors, while a run is captured");
+    return nullptr;
+  }
+  Body& body = r().body;
+  body.split = now();
+  body.n_first = static_cast<size_t>(PyTuple_GET_SIZE(args[0]));
+  body.n_incoming = static_cast<size_t>(PyTuple_GET_SIZE(args[1]));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i) {
+    Tensor* t = as_tensor(PyTuple_GET_ITEM(args[1], i));
+    r().incoming.push_back(Ref::borrow(as_object(t)));
+    fill_ones(t);
+    r().memory_of.erase(t->storage());
+    add_memory(t->storage(), Memory::Input, static_cast<int>(r().inputs.size() + static_cast<size_t>(i)), t);
+  }
+  Py_RETURN_NONE;
+}
+
 // capture_end(outputs): a Captured, or where the run cannot be replayed (why, line as text, or None).
 PyObject* end(PyObject*, PyObject* outputs) {
   if (!tls.recorder) {
@@ -412,6 +465,7 @@ PyObject* end(PyObject*, PyObject* outputs) {
     PyErr_SetString(PyExc_TypeError, "capture_end(outputs): a tuple of tensors");
     return nullptr;
   }
+  r().ended = true;
   if (r().trouble.empty()) {
     const char* why = note_outputs(outputs);
     if (why && r().trouble.empty()) r().trouble = why;
@@ -425,12 +479,33 @@ PyObject* end(PyObject*, PyObject* outputs) {
     return said;
   }
   note_versions();
+  if (r().body.split >= 0 && !r().body.input_versions.empty()) {
+    clear_body(&r().body);
+    end_recording();
+    return Py_BuildValue("(ss)", "writes an argument, and gives back a tensor with a graph", "");
+  }
   for (Memory& m : r().body.memories) {
     if (m.origin != Memory::Gradient || m.first < 0) continue;
     r().body.leaves.push_back(Py_NewRef(r().there[m.number].get()));
     m.number = static_cast<int>(r().body.leaves.size()) - 1;
   }
   r().body.n_inputs = r().inputs.size();
+  for (size_t i = 0; i < r().body.memories.size() && r().body.split >= 0; ++i) {
+    Memory& m = r().body.memories[i];
+    const bool crosses = m.origin == Memory::Made && m.first >= 0 && m.first < r().body.split && m.last >= r().body.split;
+    if (!crosses || (!m.contents.empty() && !m.changed)) continue;
+    // An output is given away after the last step: it is saved where the second part reads it.
+    if (m.fresh && m.last_read < r().body.split) continue;
+    m.saved = true;
+    r().body.saved.push_back(static_cast<int>(i));
+  }
+  for (const Ref& o : r().there) {
+    if (r().body.split < 0) break;
+    const auto found = r().memory_of.find(as_tensor(o.get())->storage());
+    if (found == r().memory_of.end()) continue;
+    const Memory& m = r().body.memories[static_cast<size_t>(found->second)];
+    if (m.origin == Memory::There && m.last >= r().body.split) r().body.reads.push_back(Py_NewRef(o.get()));
+  }
   tls.capture = Capturing::Off;
   Captured* made = PyObject_GC_New(Captured, CapturedType);
   if (!made) return nullptr;
@@ -477,6 +552,8 @@ PyMethodDef kFunctions[] = {
     {"made_of_numbers", method_of<made_of_numbers>(), METH_O, "The tensor, whose elements were written from Python's numbers."},
     {"keep_constant", method_of<keep_constant>(), METH_O, "The tensor, marked as of the library: its elements never change."},
     {"capture_begin", method_of<begin>(), METH_FASTCALL, "Records what runs on this thread from here on."},
+    {"has_graph", method_of<has_graph>(), METH_O, "Whether a backward from a tensor would use values that it saved."},
+    {"capture_second", method_of<second>(), METH_FASTCALL, "What runs from here on is the backward of the run."},
     {"capture_end", method_of<end>(), METH_O, "The recorded run as a Captured, or (why, line) where it cannot be replayed."},
     {"capture_stop", method_of<stop>(), METH_NOARGS, "Forgets a run that ended with an exception."},
     {nullptr, nullptr, 0, nullptr},

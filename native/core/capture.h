@@ -7,6 +7,9 @@
 //
 // Note [Unknown]: what was not seen to be written is not read. A step that reads memory which no recorded step wrote, or which no
 // part of the guarded state holds, ends the capture. So does every value of a tensor that reaches Python.
+//
+// Note [Two parts]: where a run gives back tensors whose graph is there, the recorder goes on while the engine walks this graph. The
+// steps of the second part are a program for the node that stands for the call; memory that both parts use is saved by the node.
 #pragma once
 #include "core/core.h"
 

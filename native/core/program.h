@@ -19,10 +19,14 @@ struct Memory {
   bool written = false;  // while recording: by a recorded step
   bool alive = true;     // while recording
   bool fresh = false;    // the program gives it away: new in each replay
+  bool saved = false;    // written in the forward run, read in the backward run: new in each replay
+  bool changed = false;  // of a constant: written by a step
+  bool has_graph = false;  // Input: the tensor was made by a node
   int number = -1;       // of the argument, or of the leaf
   size_t nbytes = 0;
   Tensor* as = nullptr;  // strong. Input, Gradient: a tensor of the layout that it had
   int first = -1, last = -1;  // the steps that use it
+  int last_read = -1;         // the same, without the end of the run
   Storage* storage = nullptr;  // strong. There: itself; else what stands for it in the program
   std::vector<char> contents;  // of a constant: copied in before the first step
 };
@@ -119,6 +123,13 @@ struct Body {
   std::vector<std::pair<PyObject*, uint32_t>> versions;  // strong; by how much each is written
   std::vector<std::pair<int, uint32_t>> input_versions;  // the same of arguments, by number
   size_t n_inputs = 0;
+  // Of a run in two parts (Note [Two parts], capture.h): where the second begins, or -1; how many gradients it is given; how many
+  // outputs the first has.
+  int split = -1;
+  size_t n_incoming = 0, n_first = 0;
+  std::vector<int> saved;  // memories
+  std::vector<PyObject*> reads;  // strong: tensors that guards hold, and the second part reads
+  bool draws = false;
   std::vector<Load> loads;
   std::vector<Fixed> fixed;
   PyObject* arena = nullptr;  // a tensor: the memory of all that does not leave the program
@@ -133,6 +144,5 @@ struct Planned {
 
 extern PyTypeObject* CapturedType;
 int finish(Body* body);  // replay.cpp: gives a recorded body its memory, tensors and bound steps
-PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n);
 void clear_body(Body* body);
 }  // namespace rushlight

@@ -1,6 +1,5 @@
 // Programs that replay a recorded run: their memory, and the loop over their steps. See capture.h.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "core/layout.h"
@@ -16,7 +15,7 @@ namespace {
 constexpr size_t kLine = 64;  // bytes; every memory of the arena begins at a cache line
 size_t in_lines(size_t nbytes) { return (std::max<size_t>(nbytes, 1) + kLine - 1) / kLine * kLine; }
 
-bool in_arena(const Memory& m) { return m.origin == Memory::Made && !m.fresh && m.first >= 0; }
+bool in_arena(const Memory& m) { return m.origin == Memory::Made && !m.fresh && !m.saved && m.first >= 0; }
 
 // Gives the memories places in the arena; those that are used at different times share them. The largest come first, each at the
 // lowest place that is free as long as it is used. The bytes of all.
@@ -204,10 +203,10 @@ bool same_layout(const Tensor* a, const Tensor* b) {
 }
 
 // Whether a tensor may take the place of an argument, or of a gradient, of the captured run.
-bool fits(const Tensor* t, const Tensor* was) {
+bool fits(const Tensor* t, const Tensor* was, bool has_graph) {
   constexpr uint32_t kSame = ~static_cast<uint32_t>(kCut | kCutReason | kSpecialView);
-  return Py_TYPE(t) == TensorType && (t->flags & kSame) == (was->flags & kSame) && same_layout(t, was) && !t->grad_fn && !t->grad &&
-         !t->hooks && !(t->base && requires_grad(t));
+  return Py_TYPE(t) == TensorType && (t->flags & kSame) == (was->flags & kSame) && same_layout(t, was) &&
+         static_cast<bool>(t->grad_fn) == has_graph && !t->grad && !t->hooks && (has_graph || !(t->base && requires_grad(t)));
 }
 
 class Replaying {
@@ -230,122 +229,211 @@ class Replaying {
   bool grad_;
 };
 
-void give_back(std::vector<Storage*>* storages) {
-  for (Storage* s : *storages) drop(s);
-  storages->clear();
-}
-
 }  // namespace
 
-// A tuple of the outputs; NotImplemented where the arguments, or gradients of leaves, are not like those of the captured run.
-PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  Body& body = *reinterpret_cast<Captured*>(self)->body;
-  if (body.busy || tls.capture != Capturing::Off || observed() || static_cast<size_t>(n) != body.n_inputs) Py_RETURN_NOTIMPLEMENTED;
+namespace {
+
+// What is run of a program: all, or one of two parts (Note [Two parts]).
+struct Part {
+  enum Kind : uint8_t { Whole, First, Second } kind;
+  int begin, end;        // steps
+  size_t from, to;       // outputs
+  size_t n_given;        // arguments without saved memories
+};
+
+Part part_of(const Body& body, Part::Kind kind) {
+  const int n = static_cast<int>(body.steps.size());
+  const size_t all = body.outputs.size();
+  if (kind == Part::First) return {kind, 0, body.split, 0, body.n_first, body.n_inputs};
+  if (kind == Part::Second) return {kind, body.split, n, body.n_first, all, body.n_inputs + body.n_incoming};
+  return {kind, 0, n, 0, all, body.n_inputs};
+}
+
+bool is_used(const Memory& m, const Part& part) {
+  if (m.first < 0) return false;
+  if (part.kind == Part::First) return m.first < part.end;
+  return part.kind == Part::Whole || m.last >= part.begin;
+}
+
+// Whether the arguments, the gradients of leaves and the numbers are like those of the captured run; -1 with an exception.
+int are_alike(Body& body, PyObject* const* args, const Part& part) {
   for (const Memory& m : body.memories) {
     if (!m.as || (m.origin == Memory::Gradient && m.first < 0)) continue;
+    if (m.origin == Memory::Input && static_cast<size_t>(m.number) >= part.n_given) continue;
     PyObject* o = m.origin == Memory::Input ? args[m.number] : as_object(as_tensor(body.leaves[m.number])->grad.peek());
-    if (!o || !is_tensor(o) || !fits(as_tensor(o), m.as)) Py_RETURN_NOTIMPLEMENTED;
+    if (!o || !is_tensor(o)) return 0;
+    if (part.kind == Part::Second ? !same_layout(as_tensor(o), m.as) : !fits(as_tensor(o), m.as, m.has_graph)) return 0;
   }
+  if (part.kind == Part::Second) return 1;
   for (const Fixed& f : body.fixed) {
     PyObject* value = PyDict_GetItemWithError(f.dict, f.key);
-    if (!value || !same_value(value, f.value)) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
+    if (!value || !same_value(value, f.value)) return PyErr_Occurred() ? -1 : 0;
   }
   for (const Load& l : body.loads) {
     PyObject* value = PyDict_GetItemWithError(l.dict, l.key);
-    if (value && l.item >= 0) value = PyTuple_CheckExact(value) && l.item < PyTuple_GET_SIZE(value) ? PyTuple_GET_ITEM(value, l.item) : nullptr;
-    if (!value || !PyFloat_CheckExact(value)) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
+    if (value && l.item >= 0)
+      value = PyTuple_CheckExact(value) && l.item < PyTuple_GET_SIZE(value) ? PyTuple_GET_ITEM(value, l.item) : nullptr;
+    if (!value || !PyFloat_CheckExact(value)) return PyErr_Occurred() ? -1 : 0;
     PyObject* before = std::exchange(body.steps[l.step].given[l.arg], Py_NewRef(value));
     Py_DECREF(before);
   }
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    for (Py_ssize_t k = 0; k < i; ++k) {
-      if (as_tensor(args[k])->storage() == as_tensor(args[i])->storage()) Py_RETURN_NOTIMPLEMENTED;
+  for (size_t i = 0; i < part.n_given; ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (as_tensor(args[k])->storage() == as_tensor(args[i])->storage()) return 0;
     }
   }
-  const Replaying replaying(&body);
-  std::vector<Storage*> held, made(body.memories.size());  // held: pins for as long as the program runs
-  const auto take = [&](Memory& m, const Tensor* t) {
-    held.push_back(hold(t->storage()));
-    m.storage->data = t->data() - m.as->offset();
-  };
-  PyObject* result = nullptr;
-  bool done = true;
-  for (size_t i = 0; i < body.memories.size() && done; ++i) {
-    Memory& m = body.memories[i];
-    if (m.first < 0) continue;
-    if (m.origin == Memory::Input) take(m, as_tensor(args[m.number]));
-    if (m.origin == Memory::Gradient) take(m, as_tensor(body.leaves[m.number])->grad.peek());
-    if (m.fresh) {
-      tls.capture = Capturing::Off;
-      done = (made[i] = new_storage(m.nbytes)) != nullptr;
-      tls.capture = Capturing::Replays;
-      if (done) m.storage->data = made[i]->data;
-    }
-    if (done && !m.contents.empty()) std::memcpy(m.storage->data, m.contents.data(), m.contents.size());
-  }
-  int stopped = done ? 0 : -1;
-  for (size_t i = 0; i < body.steps.size() && !stopped; ++i) stopped = run_step(body.steps[i]);
-  done = !stopped;
-  tls.capture = Capturing::Off;
-  const auto view = [&](const Output& o) {
-    Tensor* source = as_tensor(o.number < 0 ? o.object : args[o.number]);
-    const Operand& at = body.operands[o.operand];
-    const Tensor* as = body.memories[at.memory].as;
-    const Py_ssize_t offset = as ? at.offset - as->offset() + source->offset() : at.offset;
-    Tensor* t = new_on_storage(hold(source->storage()), at.dtype, at.ndim, at.dims.data(), at.dims.data() + at.ndim, offset);
-    if (!t) return t;
-    t->flags |= at.flags;
-    if (o.is_view) return become_view(t, source);
-    if (VersionCounter* v = shared_version(source)) {
-      hold(v);
-      t->version = v;
-      return t;
-    }
-    Py_DECREF(t);
-    return static_cast<Tensor*>(nullptr);
-  };
-  const auto give = [&](int operand) {
-    const Operand& o = body.operands[operand];
-    return new_on_storage(hold(made[o.memory]), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
-  };
-  Ref outputs(done ? PyTuple_New(static_cast<Py_ssize_t>(body.outputs.size())) : nullptr);
-  for (size_t i = 0; outputs && i < body.outputs.size(); ++i) {
-    const Output& o = body.outputs[i];
-    PyObject* given = nullptr;
-    if (o.kind == Output::Argument) given = Py_NewRef(args[o.number]);
-    if (o.kind == Output::Kept) given = Py_NewRef(o.object);
-    if (o.kind == Output::View) given = as_object(view(o));
-    if (o.kind == Output::New) {
-      Tensor* t = give(o.operand);
-      const Tensor* was = as_tensor(o.object);
-      if (t) {
-        t->flags |= was->flags & kLazy;
-        t->output_nr = was->output_nr;
-        t->grad_fn.set(was->grad_fn.own().release());
-      }
-      given = as_object(t);
-    }
-    if (!given) outputs = Ref();
-    else PyTuple_SET_ITEM(outputs.get(), static_cast<Py_ssize_t>(i), given);
-  }
-  for (size_t i = 0; outputs && i < body.gradients.size(); ++i) {
-    const Result& g = body.gradients[i];
-    Tensor* grad = g.operand < 0 ? nullptr : give(g.operand);
-    if (g.operand >= 0 && !grad) outputs = Ref();
-    else if (grad) as_tensor(body.leaves[g.leaf])->grad.set(grad);
-    else as_tensor(body.leaves[g.leaf])->grad.clear();
-  }
-  for (const auto& [tensor, by] : body.versions) {
-    for (uint32_t k = 0; outputs && k < by; ++k) bump_version(as_tensor(tensor));
-  }
-  for (const auto& [number, by] : body.input_versions) {
-    for (uint32_t k = 0; outputs && k < by; ++k) bump_version(as_tensor(args[number]));
-  }
-  result = stopped > 0 ? Py_NewRef(Py_NotImplemented) : outputs.release();
-  give_back(&held);
-  give_back(&made);
-  return result;
+  return 1;
 }
+
+// A program that runs: the storages that it holds, by memory. Those of arguments are pinned, new ones are given away.
+class Run {
+ public:
+  Run(Body& body, PyObject* const* args, const Part& part) : body_(body), args_(args), part_(part), storages_(body.memories.size()) {}
+  ~Run() {
+    for (Storage* s : storages_) drop(s);
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  // Gives every memory its address. False with an exception.
+  bool bind() {
+    for (size_t i = 0; i < body_.memories.size(); ++i) {
+      Memory& m = body_.memories[i];
+      if (!is_used(m, part_)) continue;
+      if (m.origin == Memory::Input) show(i, as_tensor(args_[m.number]), m.as->offset());
+      if (m.origin == Memory::Gradient) show(i, as_tensor(body_.leaves[m.number])->grad.peek(), m.as->offset());
+      if (m.saved && part_.kind == Part::Second) continue;
+      if (m.fresh || m.saved) {
+        if (!(storages_[i] = new_storage(m.nbytes))) return false;
+        m.storage->data = storages_[i]->data;
+      }
+      if (!m.contents.empty()) std::memcpy(m.storage->data, m.contents.data(), m.contents.size());
+    }
+    if (part_.kind == Part::Second) {
+      for (size_t k = 0; k < body_.saved.size(); ++k) show(body_.saved[k], as_tensor(args_[part_.n_given + k]), 0);
+    }
+    return true;
+  }
+
+  PyObject* outputs() {
+    Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(part_.to - part_.from)));
+    for (size_t i = part_.from; tuple && i < part_.to; ++i) {
+      PyObject* o = output(body_.outputs[i]);
+      if (!o) return nullptr;
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i - part_.from), o);
+    }
+    return tuple.release();
+  }
+
+  // What the second part needs of the first: tensors of bytes.
+  PyObject* saved() {
+    Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(body_.saved.size())));
+    for (size_t k = 0; tuple && k < body_.saved.size(); ++k) {
+      Storage* s = storages_[body_.saved[k]];
+      const Py_ssize_t n = static_cast<Py_ssize_t>(s->nbytes), step = 1;
+      Tensor* t = new_on_storage(hold(s), DType::U8, 1, &n, &step, 0);
+      if (!t) return nullptr;
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(k), as_object(t));
+    }
+    return tuple.release();
+  }
+
+  // What else is there after the run: gradients of leaves, counts of writes. False with an exception.
+  bool leave() {
+    if (part_.kind == Part::Second) return true;
+    for (const Result& g : body_.gradients) {
+      Tensor* grad = g.operand < 0 ? nullptr : made_at(g.operand);
+      if (g.operand >= 0 && !grad) return false;
+      if (grad) as_tensor(body_.leaves[g.leaf])->grad.set(grad);
+      else as_tensor(body_.leaves[g.leaf])->grad.clear();
+    }
+    for (const auto& [tensor, by] : body_.versions) {
+      for (uint32_t k = 0; k < by; ++k) bump_version(as_tensor(tensor));
+    }
+    for (const auto& [number, by] : body_.input_versions) {
+      for (uint32_t k = 0; k < by; ++k) bump_version(as_tensor(args_[number]));
+    }
+    return !PyErr_Occurred();
+  }
+
+ private:
+  void show(size_t memory, const Tensor* t, Py_ssize_t offset) {
+    storages_[memory] = hold(t->storage());
+    body_.memories[memory].storage->data = t->data() - offset;
+  }
+
+  Tensor* made_at(int operand) {
+    const Operand& o = body_.operands[operand];
+    return new_on_storage(hold(storages_[o.memory]), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
+  }
+
+  PyObject* output(const Output& o) {
+    if (o.kind == Output::Argument) return Py_NewRef(args_[o.number]);
+    if (o.kind == Output::Kept) return Py_NewRef(o.object);
+    if (o.kind == Output::View) return as_object(view(o));
+    Tensor* t = made_at(o.operand);
+    const Tensor* was = as_tensor(o.object);
+    if (!t) return nullptr;
+    t->flags |= was->flags & kLazy;
+    if (part_.kind == Part::Whole) {
+      t->output_nr = was->output_nr;
+      t->grad_fn.set(was->grad_fn.own().release());
+    }
+    return as_object(t);
+  }
+
+  Tensor* view(const Output& o) {
+    Tensor* source = as_tensor(o.number < 0 ? o.object : args_[o.number]);
+    const Operand& at = body_.operands[o.operand];
+    const Tensor* as = body_.memories[at.memory].as;
+    const Py_ssize_t offset = as ? at.offset - as->offset() + source->offset() : at.offset;
+    Owned<Tensor> t(new_on_storage(hold(source->storage()), at.dtype, at.ndim, at.dims.data(), at.dims.data() + at.ndim, offset));
+    if (!t) return nullptr;
+    t->flags |= at.flags;
+    if (o.is_view) return become_view(t.release(), source);
+    VersionCounter* v = shared_version(source);
+    if (!v) return nullptr;
+    hold(v);
+    t->version = v;
+    return t.release();
+  }
+
+  Body& body_;
+  PyObject* const* args_;
+  const Part part_;
+  std::vector<Storage*> storages_;
+};
+
+// NotImplemented where this cannot be a replay of the captured run.
+PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Kind kind) {
+  Body& body = *reinterpret_cast<Captured*>(self)->body;
+  const Part part = part_of(body, kind);
+  const size_t n_saved = kind == Part::Second ? body.saved.size() : 0;
+  if (body.busy || tls.capture != Capturing::Off || observed() || (body.split < 0) != (kind == Part::Whole)) Py_RETURN_NOTIMPLEMENTED;
+  if (static_cast<size_t>(n) != part.n_given + n_saved) Py_RETURN_NOTIMPLEMENTED;
+  const int alike = are_alike(body, args, part);
+  if (alike <= 0) return alike < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
+  Run run(body, args, part);
+  int stopped;
+  {
+    if (!run.bind()) return nullptr;
+    const Replaying replaying(&body);
+    stopped = 0;
+    for (int i = part.begin; i < part.end && !stopped; ++i) stopped = run_step(body.steps[static_cast<size_t>(i)]);
+  }
+  if (stopped) return stopped < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
+  Ref outputs(run.outputs());
+  if (!outputs || !run.leave()) return nullptr;
+  if (kind != Part::First) return outputs.release();
+  const Ref saved(run.saved());
+  return saved ? PyTuple_Pack(2, outputs.get(), saved.get()) : nullptr;
+}
+
+PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::Whole); }
+PyObject* replay_first(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::First); }
+PyObject* replay_second(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::Second); }
+
+}  // namespace
 
 // ---------------------------------------------------------------- the object
 
@@ -375,6 +463,7 @@ int captured_traverse(PyObject* self, visitproc visit, void* arg) {
   }
   for (const Output& o : body->outputs) Py_VISIT(o.object);
   for (PyObject* leaf : body->leaves) Py_VISIT(leaf);
+  for (PyObject* o : body->reads) Py_VISIT(o);
   for (const auto& [tensor, by] : body->versions) Py_VISIT(tensor);
   for (const Load& l : body->loads) {
     Py_VISIT(l.dict);
@@ -429,19 +518,42 @@ PyObject* fix(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// parts(): None, or of a run in two parts: the numbers of arguments and outputs and the tensors that guards hold which the second part
+// reads, the tensors that the first writes, and whether it draws.
+PyObject* parts(PyObject* self, PyObject*) {
+  const Body& body = *reinterpret_cast<Captured*>(self)->body;
+  if (body.split < 0) Py_RETURN_NONE;
+  const Ref inputs(PyList_New(0)), outputs(PyList_New(0));
+  if (!inputs || !outputs) return nullptr;
+  const auto add = [](const Ref& list, size_t number) {
+    const Ref n(PyLong_FromSize_t(number));
+    return n && PyList_Append(list.get(), n.get()) == 0;
+  };
+  for (const Memory& m : body.memories) {
+    const bool read = m.origin == Memory::Input && m.last >= body.split && static_cast<size_t>(m.number) < body.n_inputs;
+    if (read && !add(inputs, static_cast<size_t>(m.number))) return nullptr;
+  }
+  for (size_t i = 0; i < body.n_first; ++i) {
+    const Memory& m = body.memories[static_cast<size_t>(body.operands[static_cast<size_t>(body.outputs[i].operand)].memory)];
+    if (m.saved && !add(outputs, i)) return nullptr;
+  }
+  const Ref writes(PyList_New(0));
+  for (const auto& [tensor, by] : body.versions) {
+    if (!writes || PyList_Append(writes.get(), tensor) < 0) return nullptr;
+  }
+  const Ref reads(PyList_New(0));
+  for (PyObject* o : body.reads) {
+    if (!reads || PyList_Append(reads.get(), o) < 0) return nullptr;
+  }
+  return Py_BuildValue("(OOOOO)", inputs.get(), outputs.get(), reads.get(), writes.get(), body.draws ? Py_True : Py_False);
+}
+
 // describe(): of each step (name, sizes of the operands, line as text), the bytes planned, the bytes without a plan.
 PyObject* describe(PyObject* self, PyObject*) {
   const Body& body = *reinterpret_cast<Captured*>(self)->body;
   Ref steps(PyList_New(0));
   for (const Step& step : body.steps) {
-    std::string text = step.name;
-    if (getenv("CT")) {
-      for (const Value& v : step.args) text += " " + (v.operand < 0 ? std::string("-") : std::to_string(body.operands[v.operand].memory) + sizes_text(body.operands[v.operand].dims.data(), 2 * body.operands[v.operand].ndim));
-      text += " makes";
-      for (int m : step.makes) text += " " + std::to_string(m);
-      if (&step == &body.steps.back()) for (const Memory& m : body.memories) text += "\n   origin " + std::to_string(m.origin) + " " + std::to_string(m.first) + ".." + std::to_string(m.last) + " bytes " + std::to_string(m.nbytes) + (m.fresh ? " fresh" : "") + " contents " + std::to_string(m.contents.size());
-    }
-    Ref line(Py_BuildValue("(ss)", text.c_str(), site_text(step.site).c_str()));
+    Ref line(Py_BuildValue("(ss)", step.name, site_text(step.site).c_str()));
     if (!steps || !line || PyList_Append(steps.get(), line.get()) < 0) return nullptr;
   }
   return Py_BuildValue("(Onn)", steps.get(), static_cast<Py_ssize_t>(body.planned), static_cast<Py_ssize_t>(body.made));
@@ -463,6 +575,7 @@ void clear_body(Body* body) {
   }
   for (Output& o : body->outputs) Py_CLEAR(o.object);
   for (PyObject*& leaf : body->leaves) Py_CLEAR(leaf);
+  for (PyObject*& o : body->reads) Py_CLEAR(o);
   for (auto& version : body->versions) Py_CLEAR(version.first);
   for (Load& l : body->loads) {
     Py_CLEAR(l.dict);
@@ -480,8 +593,12 @@ int init_capture_type(PyObject* module);
 int init_capture_type(PyObject* module) {
   static PyMethodDef methods[] = {
       {"replay", method_of<replay>(), METH_FASTCALL, "Runs the steps on other arguments: a tuple of outputs, or NotImplemented."},
+      {"first", method_of<replay_first>(), METH_FASTCALL, "The first of two parts: its outputs, and what the second needs."},
+      {"second", method_of<replay_second>(), METH_FASTCALL,
+       "The second part, of arguments, incoming gradients and what was saved: gradients."},
       {"load", method_of<load>(), METH_VARARGS, "A number of a dict is read anew in each replay: how many arguments it is."},
       {"fix", method_of<fix>(), METH_VARARGS, "A replay needs a value of a dict to be the same."},
+      {"parts", method_of<parts>(), METH_NOARGS, "What the second of two parts reads; None of a run in one."},
       {"describe", method_of<describe>(), METH_NOARGS, "The steps, the bytes planned, and the bytes without a plan."},
       {nullptr, nullptr, 0, nullptr}};
   PyType_Slot slots[] = {{Py_tp_dealloc, slot_of<captured_dealloc>()},

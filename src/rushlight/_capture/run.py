@@ -22,6 +22,7 @@ from .. import _core
 from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
 from .calls import Ran, observe
+from .node import Again, Graph, called, record
 from .state import State
 
 __all__ = ["Compiled", "reset", "set_stance"]
@@ -103,8 +104,10 @@ class _Loaded:
 class Variant:
     """A captured run: what has to be as it was, the program, and the tree of its results."""
 
-    def __init__(self, state: State, program: Any, leaves: list[Any], spec: Any) -> None:
-        self.guards = state.guards
+    def __init__(
+        self, function: Any, state: State, program: Any, leaves: list[Any], spec: Any, graph: Any
+    ) -> None:
+        self.guards, self.function, self.graph = state.guards, function, graph
         self.state, self.program, self.spec = state, program, spec
         # Of each leaf of the results: the number of an output, or a constant.
         self.leaves = leaves
@@ -114,10 +117,17 @@ class Variant:
         inputs = self.guards.match(args, kwargs)
         if inputs is None:
             return NotImplemented
+        if self.graph is not None:
+            return self._with_graph(args, kwargs, inputs)
         outputs = self.program.replay(*inputs)
         if self.only and outputs is not NotImplemented:
             return outputs[0]
         return outputs if outputs is NotImplemented else self.result(outputs)
+
+    def _with_graph(self, args: Any, kwargs: Any, inputs: list[Tensor]) -> Any:
+        again = Again(self.function, args, kwargs, inputs, self.graph.draws)
+        made = self.program.first(*inputs)
+        return made if made is NotImplemented else self.result(called(self.graph, again, made))
 
     def result(self, outputs: tuple[Tensor, ...]) -> Any:
         leaves = [outputs[value] if is_output else value for is_output, value in self.leaves]
@@ -223,10 +233,16 @@ class Compiled:
             loaded.put_back()
         leaves, spec = tree_flatten(self._ran.result)
         outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
-        program = _core.capture_end(tuple(outputs))
+        wants: list[Tensor] = []
+        grads: list[Any] = []
+        why = None
+        if _core.capturing_goes_on() and any(map(_core.has_graph, outputs)):
+            wants = [t for t in (*before.inputs, *before.tensors) if t.requires_grad and t.is_leaf]
+            grads, why = record(outputs, wants)
+        program = _core.capture_end((*outputs, *(g for g in grads if g is not None)))
         after = State(self.function, args, kwargs, self._ran, loaded=True)
         result = self._take()
-        self.why = _why(program, self._ran, before, after, leaves)
+        self.why = why or _why(program, self._ran, before, after, leaves)
         if self.why is None:
             loaded.tell(program)
             number = {id(output): i for i, output in enumerate(outputs)}
