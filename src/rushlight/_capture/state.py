@@ -119,6 +119,7 @@ class State:
         self.loaded: list[tuple[dict[str, Any], str]] = []
         self._loads = loaded
         self._codes = {id(code): code for code, _ in ran.scopes.values()}
+        self._library = {id(code) for code, _ in ran.library_scopes.values()}
         self._accounted: set[int] = set()  # code of functions that the walk met, and code in it
         self._passed: set[str] = set()  # globals that are more than called, as paths
         self._records: dict[tuple[int, str], _Record] = {}
@@ -146,7 +147,8 @@ class State:
         sets, functions and slots; then tensors, the trees of the arguments, and three questions."""
         if isinstance(function, types.MethodType):
             self._visit(function.__self__, "self")
-        self._visit(function, getattr(function, "__name__", "function"))
+        named = isinstance(function, (types.FunctionType, types.MethodType))
+        self._visit(function, function.__name__ if named else "self")
         for code, names in ran.scopes.values():
             self._scope(code, names)
         for code, names in ran.library_scopes.values():
@@ -385,10 +387,8 @@ class State:
     def _function(self, o: types.FunctionType, path: str) -> None:
         self._account(o.__code__)
         ours = is_librarys(o.__code__)
-        ran = id(o.__code__) in self._codes
-        if not (
-            ran or (ours and hasattr(o, "__wrapped__")) or (self._reads_functions and not ours)
-        ):
+        ran = id(o.__code__) in (self._library if ours else self._codes)
+        if not (ran and (o.__closure__ or not ours)) and (ours or not self._reads_functions):
             return  # it did not run; where it is held, it is compared by identity
         fields = [getattr(o, name) for name in _FIELDS]
         attributes = o.__dict__ or None
