@@ -176,15 +176,16 @@ struct InstanceRecord {
 };
 struct FunctionRecord {
   PyFunctionObject* function;
-  PyObject* fields;  // code, defaults, keyword defaults, name, qualified name, module, attributes
+  PyObject* fields;  // code, defaults, keyword defaults, name, qualified name, module, doc, attributes
 
   bool holds() const {
     PyFunctionObject* f = function;
-    PyObject* const now[] = {f->func_code, f->func_defaults, f->func_kwdefaults, f->func_name, f->func_qualname, f->func_module};
-    for (int i = 0; i < 6; ++i) {
+    PyObject* const now[] = {f->func_code,     f->func_defaults, f->func_kwdefaults, f->func_name,
+                             f->func_qualname, f->func_module,   f->func_doc};
+    for (int i = 0; i < 7; ++i) {
       if (!same(now[i] ? now[i] : Py_None, PyTuple_GET_ITEM(fields, i))) return false;
     }
-    PyObject* dict = PyTuple_GET_ITEM(fields, 6);
+    PyObject* dict = PyTuple_GET_ITEM(fields, 7);
     return f->func_dict == dict || (dict == Py_None && (!f->func_dict || !PyDict_GET_SIZE(f->func_dict)));
   }
 };
@@ -545,7 +546,7 @@ bool add_instance(Records* to, PyObject* row) {
 bool add_function(Records* to, PyObject* row) {
   FunctionRecord f{};
   if (!parse(row, "O!O!", &PyFunction_Type, &f.function, &PyTuple_Type, &f.fields)) return false;
-  if (PyTuple_GET_SIZE(f.fields) != 7) return PyErr_SetString(PyExc_TypeError, "Guards: seven fields"), false;
+  if (PyTuple_GET_SIZE(f.fields) != 8) return PyErr_SetString(PyExc_TypeError, "Guards: eight fields"), false;
   to->functions.push_back(f);
   return true;
 }

@@ -81,7 +81,7 @@ PURE_CLASSES: frozenset[type] = frozenset(
     }
 )
 # C functions that read attributes whose names do not stand in the code.
-_READ_BY_NAME = frozenset(
+READ_BY_NAME = frozenset(
     "getattr hasattr setattr delattr format format_map __reduce_ex__ __getattribute__".split()
 )
 # In a library's own code a few more are harmless; these are not.
@@ -176,7 +176,7 @@ class Names:
 # Names of what reads attributes by names that stand nowhere in the code.
 _DYNAMIC = frozenset(
     "__dict__ __getattribute__ __getattr__ __setattr__ __delattr__ __reduce_ex__ __reduce__ "
-    "__getstate__ attrgetter methodcaller".split()
+    "__getstate__ attrgetter methodcaller format format_map".split()
 )
 
 
@@ -232,7 +232,7 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
                 pure = not _leaves_library(arg)
             else:
                 pure = is_pure(arg)
-                ran.dynamic |= arg.__name__ in _READ_BY_NAME
+                ran.dynamic |= arg.__name__ in READ_BY_NAME
             if not pure:
                 name = name_of(arg)
                 ran.trouble = (
