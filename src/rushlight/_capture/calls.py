@@ -24,6 +24,7 @@ from typing import Any
 from .. import _core
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_IMPORTS = "<frozen importlib"
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 # Files of the library whose functions compute. Code of all others ends capture.
@@ -32,7 +33,8 @@ _COMPUTES = (
     *("_levels/", "amp/", "_tensor/", "rooms/distributions/", "_root.py", "_torch/functional.py"),
     *("_devices/__init__.py", "_devices/cpu.py", "_devices/meta.py", "_devices/generator.py"),
     *("_base/device.py", "_base/dtypes.py", "_base/size.py", "_base/pytree.py", "_base/handles.py"),
-    *("_base/errors.py", "_base/late.py", "_base/missing.py", "overrides.py", "return_types.py"),
+    *("_base/errors.py", "_base/late.py", "_base/missing.py", "_base/determinism.py"),
+    *("overrides.py", "return_types.py"),
 )
 # Functions in these files that set what outlives the run, read the random state, or warn.
 _SETS = frozenset(
@@ -218,8 +220,9 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             if key in scopes or key in library:
                 return
             if not is_librarys(code):
-                scopes[key] = code, frame.f_globals
-                if ran.trouble is None and code.co_filename.startswith("<frozen importlib"):
+                if not code.co_filename.startswith(_IMPORTS):
+                    scopes[key] = code, frame.f_globals
+                elif ran.trouble is None and code.co_name not in ("_handle_fromlist", "parent"):
                     ran.trouble = f"a module is imported at {place(frame)}: it is not the next time"
                 return
             library[key] = code, frame.f_globals
@@ -228,6 +231,8 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
                 said = "warns" if code.co_name.startswith("warn") else f"calls {code.co_qualname}()"
                 ran.trouble = f"{said} at {place(frame)}, which does more than compute tensors"
         elif event == "c_call" and ran.trouble is None and frame is not here:
+            if frame.f_code.co_filename.startswith(_IMPORTS):
+                return  # of modules that are there, or the trouble is told
             if is_librarys(frame.f_code):
                 pure = not _leaves_library(arg)
             else:
