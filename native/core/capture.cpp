@@ -547,7 +547,10 @@ PyObject* made_of_numbers(PyObject*, PyObject* o) {
 
 PyObject* capturing(PyObject*, PyObject*) { return PyBool_FromLong(tls.recorder != nullptr); }
 
+PyObject* captures(PyObject*, PyObject*) { return PyBool_FromLong(recording()); }
+
 PyMethodDef kFunctions[] = {
+    {"captures", method_of<captures>(), METH_NOARGS, "Whether a run of this thread is recorded, and nothing has ended that."},
     {"capturing", method_of<capturing>(), METH_NOARGS, "Whether a run of this thread is being recorded."},
     {"made_of_numbers", method_of<made_of_numbers>(), METH_O, "The tensor, whose elements were written from Python's numbers."},
     {"keep_constant", method_of<keep_constant>(), METH_O, "The tensor, marked as of the library: its elements never change."},

@@ -519,7 +519,7 @@ PyObject* fix(PyObject* self, PyObject* args) {
 }
 
 // parts(): None, or of a run in two parts: the numbers of arguments and outputs and the tensors that guards hold which the second part
-// reads, the tensors that the first writes, and whether it draws.
+// reads, and whether the first draws.
 PyObject* parts(PyObject* self, PyObject*) {
   const Body& body = *reinterpret_cast<Captured*>(self)->body;
   if (body.split < 0) Py_RETURN_NONE;
@@ -537,15 +537,11 @@ PyObject* parts(PyObject* self, PyObject*) {
     const Memory& m = body.memories[static_cast<size_t>(body.operands[static_cast<size_t>(body.outputs[i].operand)].memory)];
     if (m.saved && !add(outputs, i)) return nullptr;
   }
-  const Ref writes(PyList_New(0));
-  for (const auto& [tensor, by] : body.versions) {
-    if (!writes || PyList_Append(writes.get(), tensor) < 0) return nullptr;
-  }
   const Ref reads(PyList_New(0));
   for (PyObject* o : body.reads) {
     if (!reads || PyList_Append(reads.get(), o) < 0) return nullptr;
   }
-  return Py_BuildValue("(OOOOO)", inputs.get(), outputs.get(), reads.get(), writes.get(), body.draws ? Py_True : Py_False);
+  return Py_BuildValue("(OOOO)", inputs.get(), outputs.get(), reads.get(), body.draws ? Py_True : Py_False);
 }
 
 // describe(): of each step (name, sizes of the operands, line as text), the bytes planned, the bytes without a plan.

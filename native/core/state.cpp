@@ -1,12 +1,15 @@
-// Guards: whether Python state is as it was when a run was captured. src/rushlight/_capture/state.py finds out which state that is.
+// Guards: whether Python state is as it was when a run was captured.
+// src/rushlight/_capture/state.py finds out which state that is.
 //
-// Note [Two speeds]: `check` compares versions first. Python 3.11 gives each dict a version of its own; from 3.12 on a watcher
-// counts a dict's changes here. A class has a version in every Python, which covers its bases. Where a version differs, the values
-// that matter are compared, and the new version is taken: a script's globals change all the time.
+// Note [Two speeds]: `check` compares versions first. Python 3.11 gives each dict a version of its
+// own; from 3.12 on a watcher counts a dict's changes here. A class has a version in every Python,
+// which covers its bases. Where a version differs, the values that matter are compared, and the new
+// version is taken: a script's globals change all the time.
 //
-// Note [What is borrowed]: `rows` is a tuple of tuples, which Python cannot change, and owns all objects named here. Every pointer
-// of a record is borrowed from it. Comparisons run no Python code: only values of the core's and Python's own immutable types are
-// looked into, all others are compared by identity.
+// Note [What is borrowed]: `rows` is a tuple of tuples, which Python cannot change, and owns all
+// objects named here. Every pointer of a record is borrowed from it. Comparisons run no Python
+// code: only values of the core's and Python's own immutable types are looked into, all others are
+// compared by identity.
 #include "core/state.h"
 
 #include <algorithm>
@@ -35,8 +38,8 @@ PyObject* absent() { return as_object(GuardsType); }
 
 bool same_number(double a, double b) { return !memcmp(&a, &b, sizeof a) || (a != a && b != b); }
 
-// Whether code that reads the one cannot tell it from the other: the same object, or equal simple values of one type.
-// `type_only`: whether numbers have the same type and are zero or not alike.
+// Whether code that reads the one cannot tell it from the other: the same object, or equal simple
+// values of one type. `type_only`: whether numbers have the same type and are zero or not alike.
 bool same(PyObject* a, PyObject* b, bool type_only = false, int depth = 0) {
   if (a == b) return true;
   PyTypeObject* type = Py_TYPE(a);
@@ -75,7 +78,8 @@ bool same(PyObject* a, PyObject* b, bool type_only = false, int depth = 0) {
 // ---------------------------------------------------------------- dicts
 
 #if PY_VERSION_HEX >= 0x030C0000
-// How often each watched dict was changed, and how many guards watch it. Guards own the dicts that they watch.
+// How often each watched dict was changed, and how many guards watch it. Guards own the dicts that
+// they watch.
 struct Watched {
   uint64_t changes = 0;
   int guards = 0;
@@ -112,8 +116,9 @@ unsigned class_version(PyTypeObject* type) {
 PyObject* dict_of_class(PyTypeObject* type) { return Py_XNewRef(type->tp_dict); }
 #endif
 
-// Whether a dict has the expected items, in their order. `names`: a set of those that matter, or None. `look_up`: only the expected
-// ones matter, in any order, and some of them are expected not to be there. `loaded`: keys whose values are compared by type alone.
+// Whether a dict has the expected items, in their order. `names`: a set of those that matter, or
+// None. `look_up`: only the expected ones matter, in any order, and some of them are expected not
+// to be there. `loaded`: keys whose values are compared by type alone.
 bool has_items(PyObject* dict, PyObject* expected, PyObject* names, bool look_up, PyObject* loaded) {
   PyObject *key, *value, *wanted, *wanted_key;
   Py_ssize_t at = 0, wanted_at = 0;
@@ -171,15 +176,16 @@ struct InstanceRecord {
 };
 struct FunctionRecord {
   PyFunctionObject* function;
-  PyObject* fields;  // code, defaults, keyword defaults, name, qualified name, module, attributes
+  PyObject* fields;  // code, defaults, keyword defaults, name, qualified name, module, doc, attributes
 
   bool holds() const {
     PyFunctionObject* f = function;
-    PyObject* const now[] = {f->func_code, f->func_defaults, f->func_kwdefaults, f->func_name, f->func_qualname, f->func_module};
-    for (int i = 0; i < 6; ++i) {
+    PyObject* const now[] = {f->func_code,     f->func_defaults, f->func_kwdefaults, f->func_name,
+                             f->func_qualname, f->func_module,   f->func_doc};
+    for (int i = 0; i < 7; ++i) {
       if (!same(now[i] ? now[i] : Py_None, PyTuple_GET_ITEM(fields, i))) return false;
     }
-    PyObject* dict = PyTuple_GET_ITEM(fields, 6);
+    PyObject* dict = PyTuple_GET_ITEM(fields, 7);
     return f->func_dict == dict || (dict == Py_None && (!f->func_dict || !PyDict_GET_SIZE(f->func_dict)));
   }
 };
@@ -223,8 +229,8 @@ bool iterable_holds(const Pair& record) {
 
 // ---------------------------------------------------------------- tensors
 
-// All of a tensor that may decide what is called, but its values. Compared word by word without a branch: most of the time of a
-// check is spent here.
+// All of a tensor that may decide what is called, but its values. Compared word by word without a
+// branch: most of the time of a check is spent here.
 struct Meta {
   static constexpr uint32_t kFlags = ~(kCut | kCutReason);  // why it has no history matters to errors alone
   const void *type, *hooks, *attributes, *storage, *memory, *leaf_hooks;
@@ -279,13 +285,15 @@ struct TensorRecord {
   Tensor* tensor;  // of an input: nullptr, or the tensor that is reached otherwise, too
   Meta meta;
   int grad = -1;  // which of the gradients is its own
-  // Of an input: the first input before it of the same memory, and that is the same tensor; the first reached tensor of its memory.
+  // Of an input: the first input before it of the same memory, and that is the same tensor; the
+  // first reached tensor of its memory.
   int shares = -1, repeats = -1, shows = -1;
 };
 
 // ---------------------------------------------------------------- modes
 
-// Settings of the thread and of the process. With levels, hooks, modes or observers in force nothing holds.
+// Settings of the thread and of the process. With levels, hooks, modes or observers in force
+// nothing holds.
 struct Settings {
   bool grad, inference, alerts, on_cpu;
   DType type;
@@ -329,6 +337,7 @@ struct Records {
   std::vector<std::pair<const void*, int>> memories;  // of `tensors`, sorted
   std::vector<PyObject*> containers;  // lists and dicts that are reached, sorted
   PyObject* tree = nullptr;
+  bool offsets = false, with_gradients = false;  // whether an input's offset and gradients are compared
   Settings settings;
   unsigned long thread = 0;  // where the state is a thread's own, else 0
 
@@ -391,8 +400,8 @@ bool Records::holds(bool anew) {
          std::all_of(slots.begin(), slots.end(), [](const SlotRecord& s) { return s.holds(); });
 }
 
-// A tree is the number of an input; or ("", value), a leaf; or (kind, type, keys, trees): "t" a tuple, "l" a list, "d" a dict, "k" the
-// dict of the keywords, "o" an object, by its attributes.
+// A tree is the number of an input; or ("", value), a leaf; or (kind, type, keys, trees): "t" a
+// tuple, "l" a list, "d" a dict, "k" the dict of the keywords, "o" an object, by its attributes.
 bool Records::matches(PyObject* part, PyObject* value, Found* found) const {
   if (PyLong_CheckExact(part)) {
     if (!is_tensor(value) || found->n == PyList_GET_SIZE(found->list)) return false;
@@ -432,8 +441,9 @@ bool Records::matches(PyObject* part, PyObject* value, Found* found) const {
   return true;
 }
 
-// Which inputs share memory, with each other and with what is reached: noted in `to`, the records of the inputs; or compared with
-// what was noted, where `to` is nullptr. Whether that is so; notes always are.
+// Which inputs share memory, with each other and with what is reached: noted in `to`, the records
+// of the inputs; or compared with what was noted, where `to` is nullptr. Whether that is so; notes
+// always are.
 int Records::relate(std::vector<TensorRecord>* to, PyObject* const* found) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* t = as_tensor(found[i]);
@@ -462,16 +472,6 @@ int Records::relate(std::vector<TensorRecord>* to, PyObject* const* found) {
 }
 
 // ---------------------------------------------------------------- made of rows
-
-// Calls `add` with each row of a tuple. -1 with an exception.
-template <class Add>
-int each(PyObject* all, Add add) {
-  if (!PyTuple_Check(all)) return PyErr_SetString(PyExc_TypeError, "Guards: tuples of rows"), -1;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all); ++i) {
-    if (!add(PyTuple_GET_ITEM(all, i))) return -1;
-  }
-  return 0;
-}
 
 template <class... To>
 bool parse(PyObject* row, const char* format, To... to) {
@@ -507,93 +507,107 @@ bool is_tree(PyObject* part, int depth = 0) {
   return fits;
 }
 
-int fill(Records* to, PyObject* rows, PyObject* inputs) {
-  const auto pairs = [](std::vector<Pair>* of, PyTypeObject* type, PyTypeObject* expected) {
-    return [=](PyObject* row) {
-      Pair p{};
-      if (!parse(row, "O!O", type, &p.object, &p.expected)) return false;
-      if (expected && !PyTuple_CheckExact(p.expected)) return PyErr_SetString(PyExc_TypeError, "Guards: a tuple"), false;
-      of->push_back(p);
-      return true;
-    };
-  };
-  const auto dict = [to](PyObject* row) {
-    DictRecord d{};
-    int look_up;
-    if (!parse(row, "O!O!OpO", &PyDict_Type, &d.dict, &PyDict_Type, &d.expected, &d.names, &look_up, &d.loaded)) {
-      return false;
-    }
-    if (!is_names(d.names) || !is_names(d.loaded)) return false;
-    d.look_up = look_up;
-    to->dicts.reserve(to->dicts.size() + 1);
-    if (!(d.version = version_at(d.dict))) return false;
-    d.seen = *d.version;
-    to->dicts.push_back(d);
-    return true;
-  };
-  const auto type = [to](PyObject* row) {
-    TypeRecord t{};
-    if (!parse(row, "O!O!", &PyType_Type, &t.type, &PyTuple_Type, &t.mro)) return false;
-    t.seen = class_version(t.type);
-    to->types.push_back(t);
-    return true;
-  };
-  const auto cls = [to](PyObject* row) {
-    ClassRecord c{};
-    if (!parse(row, "O!O!O", &PyType_Type, &c.type, &PyDict_Type, &c.expected, &c.names) || !is_names(c.names)) return false;
-    to->classes.push_back(c);
-    return true;
-  };
-  const auto instance = [to](PyObject* row) {
-    InstanceRecord i{};
-    if (!parse(row, "OO!O", &i.object, &PyType_Type, &i.type, &i.dict)) return false;
-    i.dict_at = i.dict == Py_None ? nullptr : _PyObject_GetDictPtr(i.object);
-    to->instances.push_back(i);
-    return true;
-  };
-  const auto function = [to](PyObject* row) {
-    FunctionRecord f{};
-    if (!parse(row, "O!O!", &PyFunction_Type, &f.function, &PyTuple_Type, &f.fields)) return false;
-    if (PyTuple_GET_SIZE(f.fields) != 7) return PyErr_SetString(PyExc_TypeError, "Guards: seven fields"), false;
-    to->functions.push_back(f);
-    return true;
-  };
-  const auto slot = [to](PyObject* row) {
-    SlotRecord s{};
-    if (!parse(row, "O!OO", &PyMemberDescr_Type, &s.descriptor, &s.object, &s.expected)) return false;
-    to->slots.push_back(s);
-    return true;
-  };
-  const bool offsets = PyTuple_GET_ITEM(rows, 11) == Py_True, local = PyTuple_GET_ITEM(rows, 12) == Py_True;
-  const bool gradients = PyTuple_GET_ITEM(rows, 13) == Py_True;
-  const auto tensor = [to, gradients](std::vector<TensorRecord>* of, bool reached, bool offsets) {
-    return [=](PyObject* row) {
-      if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
-      TensorRecord t{};
-      t.tensor = reached ? as_tensor(row) : nullptr;
-      t.meta.take(as_tensor(row), &to->pool, reached, offsets, gradients);
-      if (const Tensor* g = gradients ? as_tensor(row)->grad.peek() : nullptr) {
-        t.grad = static_cast<int>(to->gradients.size());
-        to->gradients.emplace_back().take(g, &to->pool, false, false, false);
-      }
-      of->push_back(t);
-      return true;
-    };
-  };
-  if (each(PyTuple_GET_ITEM(rows, 0), dict) < 0 || each(PyTuple_GET_ITEM(rows, 1), type) < 0 ||
-      each(PyTuple_GET_ITEM(rows, 2), cls) < 0 || each(PyTuple_GET_ITEM(rows, 3), instance) < 0 ||
-      each(PyTuple_GET_ITEM(rows, 4), pairs(&to->lists, &PyList_Type, &PyTuple_Type)) < 0 ||
-      each(PyTuple_GET_ITEM(rows, 5), pairs(&to->cells, &PyCell_Type, nullptr)) < 0 ||
-      each(PyTuple_GET_ITEM(rows, 6), pairs(&to->iterables, &PyBaseObject_Type, &PyTuple_Type)) < 0 ||
-      each(PyTuple_GET_ITEM(rows, 7), function) < 0 || each(PyTuple_GET_ITEM(rows, 8), slot) < 0 ||
-      each(PyTuple_GET_ITEM(rows, 9), tensor(&to->tensors, true, true)) < 0 ||
-      each(inputs, tensor(&to->inputs, false, offsets)) < 0) {
-    return -1;
+bool add_dict(Records* to, PyObject* row) {
+  DictRecord d{};
+  int look_up;
+  if (!parse(row, "O!O!OpO", &PyDict_Type, &d.dict, &PyDict_Type, &d.expected, &d.names, &look_up, &d.loaded)) return false;
+  if (!is_names(d.names) || !is_names(d.loaded)) return false;
+  d.look_up = look_up;
+  to->dicts.reserve(to->dicts.size() + 1);  // what is watched must be noted
+  if (!(d.version = version_at(d.dict))) return false;
+  d.seen = *d.version;
+  to->dicts.push_back(d);
+  return true;
+}
+
+bool add_type(Records* to, PyObject* row) {
+  TypeRecord t{};
+  if (!parse(row, "O!O!", &PyType_Type, &t.type, &PyTuple_Type, &t.mro)) return false;
+  t.seen = class_version(t.type);
+  to->types.push_back(t);
+  return true;
+}
+
+bool add_class(Records* to, PyObject* row) {
+  ClassRecord c{};
+  if (!parse(row, "O!O!O", &PyType_Type, &c.type, &PyDict_Type, &c.expected, &c.names) || !is_names(c.names)) return false;
+  to->classes.push_back(c);
+  return true;
+}
+
+bool add_instance(Records* to, PyObject* row) {
+  InstanceRecord i{};
+  if (!parse(row, "OO!O", &i.object, &PyType_Type, &i.type, &i.dict)) return false;
+  i.dict_at = i.dict == Py_None ? nullptr : _PyObject_GetDictPtr(i.object);
+  to->instances.push_back(i);
+  return true;
+}
+
+bool add_function(Records* to, PyObject* row) {
+  FunctionRecord f{};
+  if (!parse(row, "O!O!", &PyFunction_Type, &f.function, &PyTuple_Type, &f.fields)) return false;
+  if (PyTuple_GET_SIZE(f.fields) != 8) return PyErr_SetString(PyExc_TypeError, "Guards: eight fields"), false;
+  to->functions.push_back(f);
+  return true;
+}
+
+bool add_slot(Records* to, PyObject* row) {
+  SlotRecord s{};
+  if (!parse(row, "O!OO", &PyMemberDescr_Type, &s.descriptor, &s.object, &s.expected)) return false;
+  to->slots.push_back(s);
+  return true;
+}
+
+template <std::vector<Pair> Records::* of, PyTypeObject* type>
+bool add_pair(Records* to, PyObject* row) {
+  Pair p{};
+  if (!parse(row, "O!O", type, &p.object, &p.expected)) return false;
+  if (type != &PyCell_Type && !PyTuple_CheckExact(p.expected)) return PyErr_SetString(PyExc_TypeError, "Guards: a tuple"), false;
+  (to->*of).push_back(p);
+  return true;
+}
+
+template <std::vector<TensorRecord> Records::* of, bool reached>
+bool add_tensor(Records* to, PyObject* row) {
+  if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
+  TensorRecord t{};
+  t.tensor = reached ? as_tensor(row) : nullptr;
+  t.meta.take(as_tensor(row), &to->pool, reached, to->offsets, to->with_gradients);
+  if (const Tensor* g = to->with_gradients ? as_tensor(row)->grad.peek() : nullptr) {
+    t.grad = static_cast<int>(to->gradients.size());
+    to->gradients.emplace_back().take(g, &to->pool, false, false, false);
   }
-  to->tree = PyTuple_GET_ITEM(rows, 10);
+  (to->*of).push_back(t);
+  return true;
+}
+
+int fill(Records* to, PyObject* rows, PyObject* inputs) {
+  const auto row = [rows](int i) { return PyTuple_GET_ITEM(rows, i); };
+  to->offsets = row(11) == Py_True, to->with_gradients = row(13) == Py_True;
+  to->thread = row(12) == Py_True ? PyThread_get_thread_ident() : 0;
+  to->tree = row(10);
   if (!PyTuple_Check(to->tree) || PyTuple_GET_SIZE(to->tree) != 2 || !is_tree(PyTuple_GET_ITEM(to->tree, 0)) ||
       !is_tree(PyTuple_GET_ITEM(to->tree, 1))) {
     return PyErr_SetString(PyExc_TypeError, "Guards: a pair of trees"), -1;
+  }
+  using Add = bool (*)(Records*, PyObject*);
+  const Add adds[] = {add_dict,
+                      add_type,
+                      add_class,
+                      add_instance,
+                      add_pair<&Records::lists, &PyList_Type>,
+                      add_pair<&Records::cells, &PyCell_Type>,
+                      add_pair<&Records::iterables, &PyBaseObject_Type>,
+                      add_function,
+                      add_slot,
+                      add_tensor<&Records::tensors, true>,
+                      add_tensor<&Records::inputs, false>};
+  for (int kind = 0; kind < 11; ++kind) {
+    PyObject* all = kind < 10 ? row(kind) : inputs;
+    if (!PyTuple_Check(all)) return PyErr_SetString(PyExc_TypeError, "Guards: tuples of rows"), -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all); ++i) {
+      if (!adds[kind](to, PyTuple_GET_ITEM(all, i))) return -1;
+    }
   }
   for (size_t i = 0; i < to->tensors.size(); ++i) to->memories.emplace_back(to->tensors[i].tensor->storage(), static_cast<int>(i));
   std::sort(to->memories.begin(), to->memories.end());
@@ -602,7 +616,6 @@ int fill(Records* to, PyObject* rows, PyObject* inputs) {
   std::sort(to->containers.begin(), to->containers.end());
   to->relate(&to->inputs, PySequence_Fast_ITEMS(inputs));
   to->settings = settings();
-  to->thread = local ? PyThread_get_thread_ident() : 0;
   return 0;
 }
 
@@ -657,8 +670,8 @@ PyObject* refresh(PyObject* self, PyObject*) {
   return PyBool_FromLong(r && r->holds(true));
 }
 
-// altered(later): the number of the first tensor or input, counted on, whose metadata is another in guards made later; -1 where a
-// setting is; None.
+// altered(later): the number of the first tensor or input, counted on, whose metadata is another in
+// guards made later; -1 where a setting is; None.
 PyObject* altered(PyObject* self, PyObject* later) {
   const Records* a = as_guards(self)->records;
   const Records* b = Py_TYPE(later) == GuardsType ? as_guards(later)->records : nullptr;
@@ -695,14 +708,16 @@ PyObject* same_values(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return PyBool_FromLong(same(args[0], args[1]));
 }
 
-// made_by_python(cls): whether a class statement made the class, so that all state of its instances is in attributes.
+// made_by_python(cls): whether a class statement made the class, so that all state of its instances
+// is in attributes.
 PyObject* made_by_python(PyObject*, PyObject* cls) {
   if (!PyType_Check(cls) || !registry.device_type) Py_RETURN_FALSE;
   const auto* known = reinterpret_cast<PyTypeObject*>(registry.device_type);
   return PyBool_FromLong(reinterpret_cast<PyTypeObject*>(cls)->tp_dealloc == known->tp_dealloc);
 }
 
-// parts(tensor): its dict of attributes, its hooks, and those of the node that accumulates its gradient; None where there are none.
+// parts(tensor): its dict of attributes, its hooks, and those of the node that accumulates its
+// gradient; None where there are none.
 PyObject* parts(PyObject*, PyObject* o) {
   const Tensor* t = tensor_argument(o);
   if (!t) return nullptr;

@@ -144,6 +144,7 @@ PURE = {
     "gradients": lambda: rl.ones(2, requires_grad=True).sum().backward(),
     "layers": lambda: nn.Linear(2, 2)(rl.ones(2)),
     "draws": lambda: nn.functional.dropout(rl.rand(2) + rl.randn(2), 0.5),
+    "imports of the library": lambda: nn.TripletMarginLoss()(*rl.ones(3, 2, 2)),
     "modes": lambda: [rl.no_grad().__enter__(), rl.set_grad_enabled(True)],
     "distributions": lambda: rl.distributions.Normal(rl.zeros(2), rl.ones(2)).rsample(),
     "transforms": lambda: rl.func.vmap(rl.func.grad(lambda a: (a * a).sum()))(rl.ones(2, 2)),

@@ -9,6 +9,7 @@ import enum
 import functools
 import gc
 import math
+import operator
 import time
 import types
 import weakref
@@ -695,6 +696,28 @@ def test_numbers_of_an_optimizer():
     assert not made.guards.check()
 
 
+def test_numbers_that_code_of_the_program_reads():
+    class Own(rl.optim.SGD):
+        def step(self):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    with rl.no_grad():
+                        p.add_(p.grad, alpha=-group["lr"])
+
+    net = nn.Linear(2, 1)
+    own, plain = Own(net.parameters(), lr=0.1), rl.optim.SGD(net.parameters(), lr=0.1)
+    net(rl.ones(2)).sum().backward()
+
+    def reads():
+        return [group["lr"] for group in plain.param_groups]
+
+    for run, optimizer in ((own.step, own), (reads, plain)):
+        made = state(run, loaded=True)
+        assert made.guards.check() and not made.loaded
+        optimizer.param_groups[0]["lr"] = 0.2
+        assert not made.guards.check()
+
+
 def test_state_of_an_optimizer():
     net, optimizer, step = training()
     made = state(step)
@@ -876,6 +899,29 @@ def test_an_impure_function_that_is_handed_on():
             print(time.time())
 
     assert state(quiet).trouble is None, "what is only called is seen when it is"
+
+
+def test_attributes_that_c_reads_by_name():
+    point = types.SimpleNamespace(x=1)
+    read = functools.partial(getattr, point)
+    assert "getattr(), handed on" in state(lambda: list(map(read, ["x"]))).trouble
+    held_by = operator.attrgetter("x")
+    assert "operator.attrgetter" in state(lambda: held_by(point)).trouble
+
+    def formats():
+        return list(map("{0.x}".format, [point]))
+
+    def gets():
+        return operator.attrgetter("x")(point)
+
+    def maps():
+        return list(map(getattr, [point], ["x"]))
+
+    for run in (formats, gets):
+        made = held(run)
+        point.x += 1
+        assert not made.guards.check()
+    assert "getattr(), handed on" in state(maps).trouble
 
 
 def test_code_of_unknown_origin():

@@ -24,6 +24,7 @@ from typing import Any
 from .. import _core
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_IMPORTS = "<frozen importlib"
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 # Files of the library whose functions compute. Code of all others ends capture.
@@ -32,7 +33,8 @@ _COMPUTES = (
     *("_levels/", "amp/", "_tensor/", "rooms/distributions/", "_root.py", "_torch/functional.py"),
     *("_devices/__init__.py", "_devices/cpu.py", "_devices/meta.py", "_devices/generator.py"),
     *("_base/device.py", "_base/dtypes.py", "_base/size.py", "_base/pytree.py", "_base/handles.py"),
-    *("_base/errors.py", "_base/late.py", "_base/missing.py", "overrides.py", "return_types.py"),
+    *("_base/errors.py", "_base/late.py", "_base/missing.py", "_base/determinism.py"),
+    *("overrides.py", "return_types.py"),
     "_capture/",
 )
 # Functions in these files that set what outlives the run, read the random state, or warn.
@@ -82,7 +84,7 @@ PURE_CLASSES: frozenset[type] = frozenset(
     }
 )
 # C functions that read attributes whose names do not stand in the code.
-_READ_BY_NAME = frozenset(
+READ_BY_NAME = frozenset(
     "getattr hasattr setattr delattr format format_map __reduce_ex__ __getattribute__".split()
 )
 # In a library's own code a few more are harmless; these are not.
@@ -179,7 +181,7 @@ class Names:
 # Names of what reads attributes by names that stand nowhere in the code.
 _DYNAMIC = frozenset(
     "__dict__ __getattribute__ __getattr__ __setattr__ __delattr__ __reduce_ex__ __reduce__ "
-    "__getstate__ attrgetter methodcaller".split()
+    "__getstate__ attrgetter methodcaller format format_map".split()
 )
 
 
@@ -223,8 +225,9 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             if not is_librarys(code):
                 if code.co_filename.endswith(_WEAK) and code.co_name.endswith("remove"):
                     return  # an object was freed, some time
-                scopes[key] = code, frame.f_globals
-                if ran.trouble is None and code.co_filename.startswith("<frozen importlib"):
+                if not code.co_filename.startswith(_IMPORTS):
+                    scopes[key] = code, frame.f_globals
+                elif ran.trouble is None and code.co_name not in ("_handle_fromlist", "parent"):
                     ran.trouble = f"a module is imported at {place(frame)}: it is not the next time"
                 return
             library[key] = code, frame.f_globals
@@ -233,11 +236,13 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
                 said = "warns" if code.co_name.startswith("warn") else f"calls {code.co_qualname}()"
                 ran.trouble = f"{said} at {place(frame)}, which does more than compute tensors"
         elif event == "c_call" and ran.trouble is None and frame is not here:
+            if frame.f_code.co_filename.startswith(_IMPORTS):
+                return  # of modules that are there, or the trouble is told
             if is_librarys(frame.f_code):
                 pure = not _leaves_library(arg)
             else:
                 pure = is_pure(arg)
-                ran.dynamic |= arg.__name__ in _READ_BY_NAME
+                ran.dynamic |= arg.__name__ in READ_BY_NAME
             if not pure:
                 name = name_of(arg)
                 ran.trouble = (

@@ -18,41 +18,49 @@ from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops.making.creation import empty_like, empty_strided
 from ..random import get_rng_state, set_rng_state
 from .calls import observe
+from .state import State
 
-__all__ = ["Graph", "called", "record"]
+__all__ = ["Again", "Graph", "called", "version_of"]
 
 
-def record(outputs: list[Tensor], leaves: list[Tensor]) -> tuple[list[Any], str | None]:
-    """Walk the graph of the outputs while a run is captured: the gradients of the leaves, and why
-    the run cannot be replayed."""
-    ends = [t for t in outputs if t.requires_grad]
-    with no_grad():
-        incoming = [empty_like(t) for t in ends]
-    _core.capture_second(tuple(outputs), tuple(incoming))
-
-    def backward() -> Any:
-        return grad(ends, leaves, incoming, allow_unused=True) if leaves else []
-
-    ran = observe(backward, (), {})
-    if ran.trouble or ran.scopes:
-        return [], ran.trouble or "has hooks of the program in its backward"
-    return list(ran.result), None
+def version_of(t: Tensor) -> int:
+    return 0 if t.is_inference() else t._version
 
 
 class Graph:
-    """The second part of a captured run: what it reads, and whose gradients it gives.
+    """The second part of a captured run: what it reads, and whose gradients it gives."""
 
-    `leaves`: numbers of arguments, and tensors that guards hold.
-    """
-
-    def __init__(
-        self, program: Any, outputs: list[Tensor], leaves: list[int | Tensor], grads: list[Any]
-    ) -> None:
-        self.program, self.leaves = program, leaves
-        self.inputs, self.outputs, self.reads, self.writes, self.draws = program.parts()
+    def __init__(self, outputs: list[Tensor], state: State, writes: list[Tensor]) -> None:
+        self.writes = writes
         self.shown = [t.requires_grad for t in outputs]
         self.layouts = [(t.shape, t.stride(), t.dtype) for t in outputs if t.requires_grad]
-        self.given = [g is not None for g in grads]
+        # Whose gradients: numbers of arguments, and tensors that guards hold.
+        self.leaves: list[Any] = [i for i, t in enumerate(state.inputs) if t.requires_grad]
+        self.leaves += [t for t in state.tensors if t.requires_grad and t.is_leaf]
+        self.inputs = state.inputs
+        self.program: Any = None
+
+    def of(self, inputs: list[Tensor]) -> list[Tensor]:
+        """The leaves of a call."""
+        return [inputs[x] if isinstance(x, int) else x for x in self.leaves]
+
+    def record(self, outputs: list[Tensor]) -> tuple[list[Tensor], str | None]:
+        """Walk the graph of the outputs, as part of the captured run: the gradients that it gives,
+        and why the run cannot be replayed."""
+        ends, leaves = [t for t in outputs if t.requires_grad], self.of(self.inputs)
+        with no_grad():
+            incoming = [empty_like(t) for t in ends]
+        _core.capture_second(tuple(outputs), tuple(incoming))
+        ran = observe(lambda: grad(ends, leaves, incoming, allow_unused=True), (), {})
+        self.given = [g is not None for g in ran.result]
+        why = ran.trouble or ("has hooks of the program in its backward" if ran.scopes else None)
+        return [g for g in ran.result if g is not None], why
+
+    def take(self, program: Any) -> None:
+        """Take the program over, whose second part this is."""
+        self.program = program
+        self.reads_inputs, self.reads_outputs, self.reads, self.draws = program.parts()
+        self.inputs = []
 
 
 class Again:
@@ -64,6 +72,7 @@ class Again:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         inputs: list[Tensor],
+        *,
         draws: bool,
     ) -> None:
         self.function, self.args, self.kwargs, self.inputs = function, args, kwargs, inputs
@@ -73,7 +82,7 @@ class Again:
         """The gradients by an eager call, which leaves what it writes as it was."""
         create = _core.is_grad_enabled()
         now = get_rng_state() if self.random is not None else None
-        kept = [(t, t.detach().clone(), t._version) for t in graph.writes]
+        kept = [(t, t.detach().clone(), version_of(t)) for t in graph.writes]
         try:
             if self.random is not None:
                 set_rng_state(self.random)
@@ -100,9 +109,10 @@ class _Call(Function):
         outputs, saved = made
         ctx.graph, ctx.again, ctx.leaves, ctx.replays = graph, again, leaves, saved is not None
         ctx.set_materialize_grads(False)
-        inputs = [again.inputs[i] for i in graph.inputs]
-        kept = [outputs[i] for i in graph.outputs] if ctx.replays else []
-        ctx.save_for_backward(*inputs, *graph.reads, *kept, *(saved or ()))
+        if ctx.replays:
+            inputs = [again.inputs[i] for i in graph.reads_inputs]
+            kept = [outputs[i] for i in graph.reads_outputs]
+            ctx.save_for_backward(*inputs, *graph.reads, *kept, *saved)
         ctx.mark_non_differentiable(
             *(t for t, shown in zip(outputs, graph.shown, strict=True) if not shown)
         )
@@ -114,10 +124,11 @@ class _Call(Function):
         incoming = [g for g, shown in zip(grads, graph.shown, strict=True) if shown]
         made: Any = NotImplemented
         if ctx.replays and not _core.is_grad_enabled() and None not in incoming:
-            read = dict(zip(graph.inputs, saved, strict=False))
+            read = dict(zip(graph.reads_inputs, saved, strict=False))
             given = [read.get(i, t) for i, t in enumerate(again.inputs)]
             fitted = map(_fitted, incoming, graph.layouts)
-            bytes_ = saved[len(graph.inputs) + len(graph.reads) + len(graph.outputs) :]
+            before = len(graph.reads_inputs) + len(graph.reads) + len(graph.reads_outputs)
+            bytes_ = saved[before:]
             made = graph.program.second(*given, *fitted, *bytes_)
         if made is NotImplemented:
             return None, None, None, *again.gradients(graph, ctx.leaves, incoming)
@@ -137,5 +148,4 @@ def _fitted(g: Any, layout: Any) -> Tensor:
 
 def called(graph: Graph, again: Again, made: Any) -> tuple[Tensor, ...]:
     """The outputs of a call, with its node; `made`: (outputs, what the first part saved or None)."""
-    leaves = [again.inputs[x] if isinstance(x, int) else x for x in graph.leaves]
-    return _Call.apply(graph, again, made, *leaves)
+    return _Call.apply(graph, again, made, *graph.of(again.inputs))

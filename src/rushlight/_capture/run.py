@@ -22,13 +22,13 @@ from .. import _core
 from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
 from .calls import Ran, observe
-from .node import Again, Graph, called, record
+from .node import Again, Graph, called, version_of
 from .state import State
 
 __all__ = ["Compiled", "reset", "set_stance"]
 
 LIMIT = 8  # variants of one function, as PyTorch has it
-_TRIES = 3  # captures that may fail for what only a first call does
+_TRIES = 2  # captures that may fail for what only a first call does
 _CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...))
 
 _turn = threading.Lock()  # one capture at a time
@@ -125,7 +125,7 @@ class Variant:
         return outputs if outputs is NotImplemented else self.result(outputs)
 
     def _with_graph(self, args: Any, kwargs: Any, inputs: list[Tensor]) -> Any:
-        again = Again(self.function, args, kwargs, inputs, self.graph.draws)
+        again = Again(self.function, args, kwargs, inputs, draws=self.graph.draws)
         made = self.program.first(*inputs)
         return made if made is NotImplemented else self.result(called(self.graph, again, made))
 
@@ -223,6 +223,8 @@ class Compiled:
             self._stop(before.trouble)
             return self.function(*args, **kwargs)
         loaded = _Loaded(before.loaded)
+        again = Again(self.function, args, kwargs, before.inputs, draws=True)
+        versions = [(t, version_of(t)) for t in before.tensors]
         _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
         try:
             self._ran = observe(self.function, args, kwargs)
@@ -231,31 +233,34 @@ class Compiled:
             raise
         finally:
             loaded.put_back()
-        leaves, spec = tree_flatten(self._ran.result)
-        outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
-        wants: list[Tensor] = []
-        grads: list[Any] = []
-        why = None
-        if _core.capturing_goes_on() and any(map(_core.has_graph, outputs)):
-            wants = [t for t in (*before.inputs, *before.tensors) if t.requires_grad and t.is_leaf]
-            grads, why = record(outputs, wants)
-        program = _core.capture_end((*outputs, *(g for g in grads if g is not None)))
-        after = State(self.function, args, kwargs, self._ran, loaded=True)
         result = self._take()
-        self.why = why or _why(program, self._ran, before, after, leaves)
+        leaves, spec = tree_flatten(result)
+        outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
+        after = State(self.function, args, kwargs, self._ran, loaded=True)
+        self.why = _why(self._ran, before, after, leaves)
+        graph, grads = None, []
+        if self.why is None and _core.captures() and any(map(_core.has_graph, outputs)):
+            written = [t for t, version in versions if version_of(t) != version]
+            graph = Graph(outputs, before, written)
+            grads, self.why = graph.record(outputs)
+        program = _core.capture_end((*outputs, *grads))
+        if self.why is None and isinstance(program, tuple):
+            self.why = f"{program[0]}{_at(program[1])}"
+        number = {id(output): i for i, output in enumerate(outputs)}
+        told = [(True, number[id(x)]) if isinstance(x, Tensor) else (False, x) for x in leaves]
         if self.why is None:
             loaded.tell(program)
-            number = {id(output): i for i, output in enumerate(outputs)}
-            told = [
-                (True, number[id(leaf)]) if isinstance(leaf, Tensor) else (False, leaf)
-                for leaf in leaves
-            ]
-            self.variants.insert(0, Variant(before, program, told, spec))
+            if graph is not None:
+                graph.take(program)
+            self.variants.insert(0, Variant(self.function, before, program, told, spec, graph))
+        else:
+            self._failed += 1
+            if self._ran.trouble or after.trouble or self._failed >= _TRIES:
+                self._stop(self.why)
+        if graph is None:
             return result
-        self._failed += 1
-        if self._ran.trouble or after.trouble or self._failed >= _TRIES:
-            self._stop(self.why)
-        return result
+        made = called(graph, again, (tuple(o.detach() for o in outputs), None))
+        return tree_unflatten([made[x] if is_output else x for is_output, x in told], spec)
 
     def _stop(self, why: str) -> None:
         """Calls are eager from now on; the program is told why, once."""
@@ -269,11 +274,8 @@ class Compiled:
         warnings.warn(said, UserWarning, stacklevel=5)
 
 
-def _why(program: Any, ran: Ran, before: State, after: State, leaves: list[Any]) -> str | None:
-    """Why a run cannot be replayed; None where it can be."""
-    if isinstance(program, tuple):
-        why, site = program
-        return ran.trouble or f"{why}{_at(site)}"
+def _why(ran: Ran, before: State, after: State, leaves: list[Any]) -> str | None:
+    """Why a run cannot be replayed, as far as Python knows; None where it can be."""
     other = next((x for x in leaves if not isinstance(x, (Tensor, *_CONSTANTS))), None)
     if other is not None:
         return f"gives back a {type(other).__qualname__}: tensors, numbers and text can be replayed"

@@ -28,7 +28,6 @@ from .._base.size import Size
 from .._core import Guards, Node, Op, Public, Tensor
 from .._devices.generator import Generator
 from ..autograd.grad_mode import no_grad
-from ..optim.optimizer import Optimizer
 from . import calls
 from .calls import Ran, is_librarys, names_of
 
@@ -72,10 +71,11 @@ _SPECIAL = frozenset(
 _READERS = frozenset("getattr hasattr setattr vars __dict__".split())
 _MEMBERS = frozenset({"_parameters", "_buffers", "_modules"})  # members.cpp reads them
 _ENDS = frozenset(
-    "__globals__ f_globals f_locals f_back gi_frame __builtins__ __subclasses__".split()
+    "__globals__ f_globals f_locals f_back gi_frame __builtins__ __subclasses__ "
+    "__annotations__".split()
 )
 _NEVER = ((), (), (), ((None, int, None),), *((),) * 6, (("", None),) * 2, False, False, False)
-_FIELDS = "__code__ __defaults__ __kwdefaults__ __name__ __qualname__ __module__".split()
+_FIELDS = "__code__ __defaults__ __kwdefaults__ __name__ __qualname__ __module__ __doc__".split()
 
 
 class _Record:
@@ -99,7 +99,8 @@ class _Record:
 class State:
     """The state that a run of `function` could have read; `ran`, an earlier run, has its code.
 
-    loaded: the numbers of optimizers' groups are compared by type alone, and are in `loaded`.
+    loaded: the numbers in the groups of the library's own optimizers are compared by type and by
+    whether they are zero, unless code of the program reads groups; `State.loaded` lists them.
     """
 
     trouble: str | None
@@ -117,8 +118,8 @@ class State:
         self.tensors: dict[Tensor, str] = {}
         self.inputs: list[Tensor] = []
         self.loaded: list[tuple[dict[str, Any], str]] = []
-        self._loads = loaded
         self._codes = {id(code): code for code, _ in ran.scopes.values()}
+        self._library = {id(code) for code, _ in ran.library_scopes.values()}
         self._accounted: set[int] = set()  # code of functions that the walk met, and code in it
         self._passed: set[str] = set()  # globals that are more than called, as paths
         self._records: dict[tuple[int, str], _Record] = {}
@@ -131,6 +132,7 @@ class State:
         self._lookups: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._local = False  # whether state of this thread alone was read
         self._find_names(ran)
+        self._loads = loaded and not self._dynamic and "param_groups" not in self._program
         self.guards = Guards(_NEVER, ())
         try:
             rows = self._walk(function, args, kwargs, ran)
@@ -146,7 +148,8 @@ class State:
         sets, functions and slots; then tensors, the trees of the arguments, and three questions."""
         if isinstance(function, types.MethodType):
             self._visit(function.__self__, "self")
-        self._visit(function, getattr(function, "__name__", "function"))
+        named = isinstance(function, (types.FunctionType, types.MethodType))
+        self._visit(function, function.__name__ if named else "self")
         for code, names in ran.scopes.values():
             self._scope(code, names)
         for code, names in ran.library_scopes.values():
@@ -385,10 +388,8 @@ class State:
     def _function(self, o: types.FunctionType, path: str) -> None:
         self._account(o.__code__)
         ours = is_librarys(o.__code__)
-        ran = id(o.__code__) in self._codes
-        if not (
-            ran or (ours and hasattr(o, "__wrapped__")) or (self._reads_functions and not ours)
-        ):
+        ran = id(o.__code__) in (self._library if ours else self._codes)
+        if not (ran and (o.__closure__ or not ours)) and (ours or not self._reads_functions):
             return  # it did not run; where it is held, it is compared by identity
         fields = [getattr(o, name) for name in _FIELDS]
         attributes = o.__dict__ or None
@@ -423,6 +424,8 @@ class State:
         if isinstance(o, types.BuiltinFunctionType) and not calls.is_pure(o):
             said = f"{path} is {calls.name_of(o)}(), whose result or effect may differ each time"
             self._fail(said)
+        if o.__name__ in calls.READ_BY_NAME and not self._dynamic:
+            self._fail(f"{path} is {calls.name_of(o)}(), handed on to read attributes by name")
         if not isinstance(owner, (type, types.ModuleType, type(None))):
             self._visit(owner, f"{path}.__self__")
 
@@ -450,7 +453,7 @@ class State:
             return self._tensor(o, path, chosen)
         attributes = _dict_of(o)
         self._row(3, (o, cls, attributes))
-        if isinstance(o, Optimizer) and self._loads and attributes:
+        if self._loads and attributes and _room(cls).startswith("rushlight.optim."):
             for i, group in enumerate(attributes.get("param_groups", ())):
                 if type(group) is dict and id(group) not in self._seen:
                     self._seen[id(group)] = group
