@@ -18,6 +18,7 @@ struct Recorder {
   std::unordered_map<const Storage*, int> memory_of;
   std::map<std::vector<Py_ssize_t>, int> operand_of;
   std::vector<int>* makes = nullptr;  // of the kernel that runs
+  std::vector<Ref> given_gradients;   // of the inputs as the run began
   std::vector<Ref> incoming;          // of the second part
   bool ended = false;                 // whether the outputs are noted
   bool has_effects = false;           // whether something was written that was there before, or drawn
@@ -327,9 +328,10 @@ PyObject* begin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   for (const Ref& o : r().inputs) {
     const Tensor* t = as_tensor(o.get());
     if (r().memory_of.count(t->storage())) r().trouble = "is given the same memory twice, or memory that it reads by another name";
-    else if (Py_TYPE(t) != TensorType || t->grad || t->hooks || t->flags & (kWrapped | kElsewhere))
-      r().trouble = "has an argument with a gradient or hooks, or of another class or device";
+    else if (Py_TYPE(t) != TensorType || t->hooks || t->flags & (kWrapped | kElsewhere))
+      r().trouble = "has an argument with hooks, or of another class or device";
     else add_memory(t->storage(), Memory::Input, input++, t);
+    r().given_gradients.push_back(Ref(as_object(t->grad.own().release())));
   }
   if (r().trouble.empty()) tls.capture = Capturing::Records;
   Py_RETURN_NONE;
@@ -396,8 +398,8 @@ const char* note_outputs(PyObject* outputs) {
     body.leaves.push_back(Py_NewRef(r().there[i].get()));
     body.gradients.push_back(result);
   }
-  for (const Ref& o : r().inputs) {
-    if (as_tensor(o.get())->grad) return "has an argument with a .grad";
+  for (size_t i = 0; i < r().inputs.size(); ++i) {
+    if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get()) return "sets the .grad of an argument";
   }
   for (const auto& [storage, number] : r().memory_of) {
     const Memory& m = body.memories[number];
@@ -549,7 +551,22 @@ PyObject* capturing(PyObject*, PyObject*) { return PyBool_FromLong(tls.recorder 
 
 PyObject* captures(PyObject*, PyObject*) { return PyBool_FromLong(recording()); }
 
+// capture_writes(): the tensors that guards hold which the run may have written.
+PyObject* writes(PyObject*, PyObject*) {
+  Ref list(PyList_New(0));
+  for (size_t i = 0; list && tls.recorder && i < r().there.size(); ++i) {
+    const auto found = r().memory_of.find(as_tensor(r().there[i].get())->storage());
+    if (found == r().memory_of.end() || !r().body.memories[static_cast<size_t>(found->second)].changed) continue;
+    if (PyList_Append(list.get(), r().there[i].get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
+PyObject* version(PyObject*, PyObject* o) { return PyLong_FromUnsignedLong(is_tensor(o) ? version_of(as_tensor(o)) : 0); }
+
 PyMethodDef kFunctions[] = {
+    {"capture_writes", method_of<writes>(), METH_NOARGS, "The tensors that guards hold which the run may have written."},
+    {"version_of", method_of<version>(), METH_O, "How often a tensor's storage was written; nothing is said of it to a recorder."},
     {"captures", method_of<captures>(), METH_NOARGS, "Whether a run of this thread is recorded, and nothing has ended that."},
     {"capturing", method_of<capturing>(), METH_NOARGS, "Whether a run of this thread is being recorded."},
     {"made_of_numbers", method_of<made_of_numbers>(), METH_O, "The tensor, whose elements were written from Python's numbers."},

@@ -206,7 +206,7 @@ bool same_layout(const Tensor* a, const Tensor* b) {
 bool fits(const Tensor* t, const Tensor* was, bool has_graph) {
   constexpr uint32_t kSame = ~static_cast<uint32_t>(kCut | kCutReason | kSpecialView);
   return Py_TYPE(t) == TensorType && (t->flags & kSame) == (was->flags & kSame) && same_layout(t, was) &&
-         static_cast<bool>(t->grad_fn) == has_graph && !t->grad && !t->hooks && (has_graph || !(t->base && requires_grad(t)));
+         static_cast<bool>(t->grad_fn) == has_graph && !t->hooks && (has_graph || !(t->base && requires_grad(t)));
 }
 
 class Replaying {

@@ -91,6 +91,7 @@ READ_BY_NAME = frozenset(
 _OUTSIDE = frozenset("time posix nt _random random _io _thread _socket select _signal".split())
 
 
+_STDLIB = os.path.dirname(os.__file__) + os.sep
 _WEAK = ("_weakrefset.py", "weakref.py")
 _OF_LOCKS = ("__enter__", "__exit__", "acquire", "release")
 Scope = tuple[CodeType, dict[str, Any]]  # code, and the globals that it ran with
@@ -194,6 +195,11 @@ def names_of(code: CodeType) -> Names:
 def is_librarys(code: CodeType) -> bool:
     """Whether code is of this package."""
     return code.co_filename.startswith(_PACKAGE)
+
+
+def is_pythons(code: CodeType) -> bool:
+    """Whether code is of Python's own library."""
+    return code.co_filename.startswith(("<frozen ", _STDLIB))
 
 
 def place(frame: FrameType | None) -> str:

@@ -13,18 +13,14 @@ from .. import _core
 from .._base.pytree import tree_flatten
 from .._core import Tensor
 from ..autograd.function import Function
-from ..autograd.grad import grad
+from ..autograd import grad
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops.making.creation import empty_like, empty_strided
 from ..random import get_rng_state, set_rng_state
-from .calls import observe
+from .calls import is_pythons, observe
 from .state import State
 
-__all__ = ["Again", "Graph", "called", "version_of"]
-
-
-def version_of(t: Tensor) -> int:
-    return 0 if t.is_inference() else t._version
+__all__ = ["Again", "Graph", "called"]
 
 
 class Graph:
@@ -53,7 +49,8 @@ class Graph:
         _core.capture_second(tuple(outputs), tuple(incoming))
         ran = observe(lambda: grad(ends, leaves, incoming, allow_unused=True), (), {})
         self.given = [g is not None for g in ran.result]
-        why = ran.trouble or ("has hooks of the program in its backward" if ran.scopes else None)
+        hooks = any(not is_pythons(code) for code, _ in ran.scopes.values())
+        why = ran.trouble or ("has hooks of the program in its backward" if hooks else None)
         return [g for g in ran.result if g is not None], why
 
     def take(self, program: Any) -> None:
@@ -82,7 +79,7 @@ class Again:
         """The gradients by an eager call, which leaves what it writes as it was."""
         create = _core.is_grad_enabled()
         now = get_rng_state() if self.random is not None else None
-        kept = [(t, t.detach().clone(), version_of(t)) for t in graph.writes]
+        kept = [(t, t.detach().clone(), _core.version_of(t)) for t in graph.writes]
         try:
             if self.random is not None:
                 set_rng_state(self.random)

@@ -22,7 +22,7 @@ from .. import _core
 from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
 from .calls import Ran, observe
-from .node import Again, Graph, called, version_of
+from .node import Again, Graph, called
 from .state import State
 
 __all__ = ["Compiled", "reset", "set_stance"]
@@ -224,7 +224,6 @@ class Compiled:
             return self.function(*args, **kwargs)
         loaded = _Loaded(before.loaded)
         again = Again(self.function, args, kwargs, before.inputs, draws=True)
-        versions = [(t, version_of(t)) for t in before.tensors]
         _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
         try:
             self._ran = observe(self.function, args, kwargs)
@@ -240,8 +239,7 @@ class Compiled:
         self.why = _why(self._ran, before, after, leaves)
         graph, grads = None, []
         if self.why is None and _core.captures() and any(map(_core.has_graph, outputs)):
-            written = [t for t, version in versions if version_of(t) != version]
-            graph = Graph(outputs, before, written)
+            graph = Graph(outputs, before, _core.capture_writes())
             grads, self.why = graph.record(outputs)
         program = _core.capture_end((*outputs, *grads))
         if self.why is None and isinstance(program, tuple):
