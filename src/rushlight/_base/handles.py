@@ -12,6 +12,7 @@ from .errors import warn
 
 Hooks = OrderedDict[int, Any]  # by the numbers of their handles
 Numbered = list[tuple[int, Any]]
+_State = tuple[Any, int, tuple[Any, ...]]
 
 runs: Any = None  # `HookRuns`, while anybody follows the calls
 # Held while hooks are added, removed or listed: without a GIL CPython's OrderedDict has no lock of
@@ -92,10 +93,10 @@ class RemovableHandle:
     def __exit__(self, kind: object, value: object, traceback: object) -> None:
         self.remove()
 
-    def __getstate__(self) -> tuple[Any, int, tuple[Any, ...]]:
+    def __getstate__(self) -> _State:
         return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
 
-    def __setstate__(self, state: tuple[Any, int, tuple[Any, ...]]) -> None:
+    def __setstate__(self, state: _State) -> None:
         hooks_dict, self.id, extra = state
         self.hooks_dict_ref = weakref.ref(set() if hooks_dict is None else hooks_dict)
         self.extra_dict_ref = tuple(weakref.ref(set() if d is None else d) for d in extra)
