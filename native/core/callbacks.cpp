@@ -25,6 +25,7 @@ PyObject* Callback::found() const {
     return nullptr;
   }
   Ref made(PyObject_CallFunction(callbacks.find.p_, "s", name_));
+  if (!made) return nullptr;
   if (!p_) p_ = made.release();  // another thread may have been quicker
   return p_;
 }

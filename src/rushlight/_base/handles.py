@@ -40,7 +40,7 @@ def add_hook(
     return handle
 
 
-def listed(*tables: Hooks) -> Numbered:
+def listed(*tables: dict[int, Any]) -> Numbered:
     """The hooks of mappings, as they stand now."""
     with tables_lock:
         return [item for table in tables for item in table.items()]

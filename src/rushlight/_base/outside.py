@@ -9,10 +9,12 @@ while NumPy is not imported.
 
 from __future__ import annotations
 
-from operator import attrgetter
+from importlib import import_module
 from sys import modules
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from .late import get_dotted
 
 __all__ = ["ml_dtypes", "np", "np_types", "ufuncs"]
 
@@ -24,12 +26,8 @@ _MISSING = (
 
 class _Outside(ModuleType):
     def __getattr__(self, name: str) -> Any:
-        module: Any
         try:
-            if self.__name__ == "numpy":
-                import numpy as module
-            else:
-                import ml_dtypes as module
+            module = import_module(self.__name__)
         except ModuleNotFoundError as error:
             if error.name not in (None, self.__name__):  # it is there, and lacks something itself
                 raise
@@ -45,7 +43,7 @@ class _Function:
         self.path = path
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return attrgetter(self.path)(np)(*args, **kwargs)
+        return get_dotted(np, *self.path.split("."))(*args, **kwargs)
 
     def __getattr__(self, name: str) -> _Function:
         if name.startswith("_"):

@@ -65,9 +65,7 @@ def set_printoptions(
     for name, value in changed.items():
         if not value >= 0:
             raise ValueError(f"set_printoptions(): {name} must not be negative, but got {value}")
-    for name, value in changed.items():
-        setattr(_options, name, value)
-    _options.sci_mode = sci_mode
+    vars(_options).update(changed, sci_mode=sci_mode)
 
 
 def get_printoptions() -> dict[str, Any]:
