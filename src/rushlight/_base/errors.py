@@ -60,8 +60,7 @@ def not_implemented_for(op: str, scalar_name: str) -> NoReturn:
 
 def is_pytorchs(value: object) -> bool:
     """Whether an object is a tensor of PyTorch, which is in the same process."""
-    names = {(c.__module__, c.__name__) for c in type(value).__mro__}
-    return ("torch._C", "TensorBase") in names
+    return any(f"{c.__module__}.{c.__name__}" == "torch._C.TensorBase" for c in type(value).__mro__)
 
 
 def taking_pytorchs(value: object) -> str:

@@ -40,7 +40,7 @@ def add_hook(
     return handle
 
 
-def listed(*tables: dict[int, Any]) -> Numbered:
+def listed(*tables: dict[int, object]) -> Numbered:
     """The hooks of mappings, as they stand now."""
     with tables_lock:
         return [item for table in tables for item in table.items()]
@@ -83,8 +83,7 @@ class RemovableHandle:
         removed = []  # to be dropped without the lock: a hook's finalizer is the program's
         with tables_lock:
             for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
-                mapping = ref()
-                if mapping is not None:
+                if (mapping := ref()) is not None:
                     removed.append(mapping.pop(self.id, None))
 
     def __enter__(self) -> RemovableHandle:

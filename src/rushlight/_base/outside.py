@@ -9,7 +9,6 @@ while NumPy is not imported.
 
 from __future__ import annotations
 
-from importlib import import_module
 from sys import modules
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -26,8 +25,12 @@ _MISSING = (
 
 class _Outside(ModuleType):
     def __getattr__(self, name: str) -> Any:
+        module: Any
         try:
-            module = import_module(self.__name__)
+            if self.__name__ == "numpy":
+                import numpy as module
+            else:
+                import ml_dtypes as module
         except ModuleNotFoundError as error:
             if error.name not in (None, self.__name__):  # it is there, and lacks something itself
                 raise
