@@ -147,10 +147,12 @@ sanitize: $(VENV)-sanitize/installed $(VENV)-sanitize/test
 
 # Such a Python: `./configure --disable-gil --with-thread-sanitizer --prefix=... && make install`. It is slow: bytecode is compiled first,
 # and of the test extra only what the tests of threads need is installed. GCC's runtime up to 13 wants `setarch -R make tsan PYTHON=...`.
+# One test is left out: its stack of 28,000 frames is beyond the runtime, which waits for itself.
 # TSAN_SUPPRESSIONS: a file for CPython's own races (Tools/tsan/suppressions_free_threading.txt of its source).
 TSAN_SUPPRESSIONS ?=
 TSAN_ARGS ?= tests/autograd/test_sharing_between_threads.py tests/autograd/test_deep_and_threads.py \
-  tests/native/test_changes_under_way.py tests/native/test_storage.py tests/autograd/test_modes.py
+  tests/native/test_changes_under_way.py tests/native/test_storage.py tests/autograd/test_modes.py \
+  --deselect tests/autograd/test_deep_and_threads.py::test_a_graph_that_runs_itself_again_ends_in_an_error
 tsan: $(VENV)-tsan/installed
 	PYTHON_GIL=0 TSAN_OPTIONS=exitcode=99:suppressions=$(TSAN_SUPPRESSIONS) \
 	$(VENV)-tsan/bin/python -m pytest -p no:cacheprovider --capture=sys $(TSAN_ARGS)

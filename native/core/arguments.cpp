@@ -212,12 +212,10 @@ int learn_takes(PyObject* function, Takes* takes) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); ++i) {
     PyObject* name;
     int index, kinds;
-    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "Uii", &name, &index, &kinds)) {
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "Uii", &name, &index, &kinds) || !(name = interned(name))) {
       forget_takes(takes);
       return -1;
     }
-    Py_INCREF(name);
-    PyUnicode_InternInPlace(&name);
     takes->rows.push_back({name, index, static_cast<uint16_t>(kinds)});
   }
   takes->positional = positional;

@@ -20,11 +20,9 @@ constexpr Callback Callbacks::* kAll[] = {
 }  // namespace
 
 PyObject* Callback::found() const {
-  if (!callbacks.find.is_registered()) {
-    PyErr_Format(PyExc_RuntimeError, "rushlight: callback '%s' is not registered", name_);
-    return nullptr;
-  }
+  if (!callbacks.find.is_registered()) return PyErr_Format(PyExc_RuntimeError, "rushlight: callback '%s' is not registered", name_);
   Ref made(PyObject_CallFunction(callbacks.find.p_, "s", name_));
+  if (!made) return nullptr;
   if (!p_) p_ = made.release();  // another thread may have been quicker
   return p_;
 }

@@ -467,9 +467,7 @@ int read_params(Op* op, PyObject* params) {
   for (int i = 0; i < op->n_params; ++i) {
     PyObject *name, *fallback = nullptr;
     int kind;
-    if (!PyArg_ParseTuple(PyList_GET_ITEM(params, i), "Ui|O", &name, &kind, &fallback)) return -1;
-    Py_INCREF(name);
-    PyUnicode_InternInPlace(&name);
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(params, i), "Ui|O", &name, &kind, &fallback) || !(name = interned(name))) return -1;
     Py_XINCREF(fallback);
     op->params.push_back(Param{name, fallback, static_cast<Param::Kind>(kind)});
     if (!PyUnicode_CompareWithASCIIString(name, "dtype")) op->promotion.dtype_param = static_cast<int8_t>(i);
@@ -511,10 +509,8 @@ PyObject* make_op(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "UiO!iOO!", &name, &kind, &PyList_Type, &params, &positional, &forward, &PyDict_Type, &given)) {
     return nullptr;
   }
-  Py_INCREF(name);
-  PyUnicode_InternInPlace(&name);
-  Op* op = allocate_op(name, static_cast<Op::Kind>(kind));
-  Py_DECREF(name);
+  const Ref known(interned(name));
+  Op* op = known ? allocate_op(known.get(), static_cast<Op::Kind>(kind)) : nullptr;
   Ref owner(as_object(op));
   if (!op || read_params(op, params) < 0) return nullptr;
   op->n_positional = positional;
@@ -580,9 +576,7 @@ PyObject* set_program(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OOp", &o, &spec, &halves) || !check_op(o)) return nullptr;
   Op* op = reinterpret_cast<Op*>(o);
   Program*& program = halves ? op->loop.halves : op->loop.program;
-  if (program) Py_RETURN_NONE;
-  program = read_program(spec);
-  if (!program) return nullptr;
+  if (!program && !(program = read_program(spec))) return nullptr;
   Py_RETURN_NONE;
 }
 

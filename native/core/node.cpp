@@ -213,9 +213,9 @@ int refuse_assignment(PyObject* self, PyObject*, void* name) {
 PyObject* get_metadata(PyObject* self, void*) {
   Node* n = reinterpret_cast<Node*>(self);
   if (!n->metadata) {
-    PyObject* made = PyDict_New();
+    Ref made(PyDict_New());
     if (!made) return nullptr;
-    n->metadata.set(made);
+    if (!n->metadata) n->metadata.set(made.release());  // a collection may have run what asks, too
   }
   return n->metadata.own().release();
 }

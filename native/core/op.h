@@ -8,6 +8,13 @@
 
 namespace rushlight {
 
+// The interned string of a text. Python 3.13 interns a string in place and counts its references
+// anew, without a lock: other threads may have it.
+inline PyObject* interned(PyObject* string) {
+  const char* text = PyUnicode_AsUTF8(string);
+  return text ? PyUnicode_InternFromString(text) : nullptr;
+}
+
 inline const char* op_name(Op* op) { return PyUnicode_AsUTF8(op->name); }
 
 // The objects at one of `op->tensor_params` in a call: the argument itself, or the elements of a

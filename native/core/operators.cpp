@@ -189,10 +189,10 @@ PyObject* ternary_pow(PyObject* a, PyObject* b, PyObject* modulus) {
 PyObject* in_place_pow(PyObject* a, PyObject* b, PyObject*) { return in_place<kIPow>(a, b); }
 
 // Element by element, in either order: NumPy leaves `array == tensor` to the tensor. An array that no tensor can show is unequal.
-PyObject* compare_with_array(PyObject* f, PyObject* a, PyObject* array) {
+PyObject* compare_with_array(Operator which, PyObject* a, PyObject* array) {
   PyObject* as_tensor = callbacks.as_tensor.get();
   const Ref b(as_tensor ? or_not_implemented(PyObject_CallOneArg(as_tensor, array)) : nullptr);
-  return b && is_tensor(b.get()) ? apply(f, a, b.get()) : Py_XNewRef(b.get());
+  return b && is_tensor(b.get()) ? apply(operators[which], a, b.get()) : Py_XNewRef(b.get());
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int how) {
@@ -205,7 +205,7 @@ PyObject* compare(PyObject* a, PyObject* b, int how) {
   if (everyday || is_operand(b)) return apply(f, a, b);
   const bool equality = how == Py_EQ || how == Py_NE;
   if (!equality || !is_array(b)) Py_RETURN_NOTIMPLEMENTED;
-  return compare_with_array(f, a, b);
+  return compare_with_array(which[how], a, b);
 }
 
 }  // namespace

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from operator import attrgetter
 from typing import Any
 
 from . import _core
 from ._base.device import contiguous_format, device, layout, memory_format, resolve
 from ._base.errors import AcceleratorError, OutOfMemoryError
-from ._base.late import connect, imported
+from ._base.late import connect, get_dotted, imported
 from ._devices.generator import Generator
 
 # By their modules, which are imported when the core first wants one: the callback, and after "="
@@ -70,7 +69,7 @@ _PLACES = {
 
 def _find(callback: str) -> Any:
     module, name = _PLACES[callback]
-    return attrgetter(name)(import_module(f"rushlight.{module}"))
+    return get_dotted(import_module(f"rushlight.{module}"), *name.split("."))
 
 
 _core.register(

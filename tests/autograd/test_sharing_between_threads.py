@@ -471,3 +471,29 @@ def test_hooks_that_several_threads_register():
     together(*[register] * 4)
     module(torch.ones(1))
     assert len(called) == 800
+
+
+def test_the_first_hooks_of_several_threads():
+    """None is lost with what holds it, none is called twice, and none without its flags."""
+    for _ in range(200):
+        leaf = torch.ones(1, requires_grad=True)
+        x, module, optimizer = leaf * 2, torch.nn.Identity(), torch.optim.SGD([leaf], lr=0.1)
+        called, gate = [], threading.Barrier(3)
+
+        def register(x=x, leaf=leaf, module=module, optimizer=optimizer, gate=gate, called=called):
+            gate.wait()
+            x.register_hook(lambda g: called.append("tensor"))
+            leaf.register_post_accumulate_grad_hook(lambda t: called.append("leaf"))
+            optimizer.register_step_pre_hook(lambda *_: called.append("step"))
+            module.register_forward_hook(
+                lambda module, args, kwargs, result: called.append("module"),
+                with_kwargs=True,
+                prepend=True,
+            )
+            module(torch.ones(1))
+
+        together(*[register] * 3)
+        called.clear()
+        module(x).sum().backward()
+        optimizer.step()
+        assert sorted(called) == ["leaf"] * 3 + ["module"] * 3 + ["step"] * 3 + ["tensor"] * 3

@@ -255,13 +255,8 @@ def is_accelerator(kind: str) -> bool:
 
 def cuda(value: device | str | int | None) -> device:
     """The device that `.cuda(value)` means; torch's error where it is none of CUDA's."""
-    found = (
-        device("cuda")
-        if value is None
-        else device("cuda", value)
-        if (type(value) is int)
-        else device(value)
-    )
+    value = "cuda" if value is None else value
+    found = device("cuda", value) if type(value) is int else device(value)
     if found.type != "cuda" and not (found.type == "opencl" and accelerators.kind == "cuda"):
         raise RuntimeError(f"Invalid device, must be cuda device: '{found}'")
     return resolve(found)

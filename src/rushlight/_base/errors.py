@@ -60,9 +60,7 @@ def not_implemented_for(op: str, scalar_name: str) -> NoReturn:
 
 def is_pytorchs(value: object) -> bool:
     """Whether an object is a tensor of PyTorch, which is in the same process."""
-    return any(
-        c.__module__ == "torch._C" and c.__name__ == "TensorBase" for c in type(value).__mro__
-    )
+    return any(f"{c.__module__}.{c.__name__}" == "torch._C.TensorBase" for c in type(value).__mro__)
 
 
 def taking_pytorchs(value: object) -> str:

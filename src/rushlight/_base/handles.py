@@ -4,20 +4,46 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from .errors import warn
 
-__all__ = ["RemovableHandle", "run_hook", "warn_if_has_hooks"]
+Hooks = OrderedDict[int, Any]  # by the numbers of their handles
+Numbered = list[tuple[int, Any]]
+_State = tuple[Any, int, tuple[Any, ...]]
 
 runs: Any = None  # `HookRuns`, while anybody follows the calls
-_numbering = threading.Lock()
+# Held while hooks are added, removed or listed: without a GIL CPython's OrderedDict has no lock of
+# its own. A finalizer that runs meanwhile may come here again.
+tables_lock = threading.RLock()
 
 
 def run_hook(kind: str, number: int, hook: Callable[..., object], *values: object) -> Any:
     """The result of a hook in a backward, which has that number."""
     return hook(*values) if runs is None else runs.run(kind, number, hook, *values)
+
+
+def add_hook(
+    hooks: Hooks, hook: object, *flags: tuple[Hooks, bool], prepend: bool = False
+) -> RemovableHandle:
+    """Put a hook in a mapping, and before that the flags that are on in theirs."""
+    handle = RemovableHandle(hooks, extra_dict=[table for table, _ in flags])
+    with tables_lock:
+        for table, on in flags:
+            if on:
+                table[handle.id] = True
+        hooks[handle.id] = hook
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def listed(*tables: dict[int, object]) -> Numbered:
+    """The hooks of mappings, as they stand now."""
+    with tables_lock:
+        return [item for table in tables for item in table.items()]
 
 
 class RemovableHandle:
@@ -44,23 +70,21 @@ class RemovableHandle:
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
-        with _numbering:
+        with tables_lock:
             self.id = RemovableHandle.next_id
             RemovableHandle.next_id += 1
         if runs is not None:
             runs.registered(self.id)
-        if extra_dict is None:
-            extra_dict = ()
-        elif not isinstance(extra_dict, list):
-            extra_dict = (extra_dict,)
-        self.extra_dict_ref = tuple(weakref.ref(extra) for extra in extra_dict)
+        extra = extra_dict if isinstance(extra_dict, list) else [extra_dict]
+        self.extra_dict_ref = tuple(weakref.ref(table) for table in extra if table is not None)
 
     def remove(self) -> None:
         """Takes the hook off; a second call does nothing."""
-        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
-            mapping = ref()
-            if mapping is not None:
-                mapping.pop(self.id, None)
+        removed = []  # to be dropped without the lock: a hook's finalizer is the program's
+        with tables_lock:
+            for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
+                if (mapping := ref()) is not None:
+                    removed.append(mapping.pop(self.id, None))
 
     def __enter__(self) -> RemovableHandle:
         return self
@@ -68,18 +92,15 @@ class RemovableHandle:
     def __exit__(self, kind: object, value: object, traceback: object) -> None:
         self.remove()
 
-    def __getstate__(self) -> tuple[Any, int, tuple[Any, ...]]:
+    def __getstate__(self) -> _State:
         return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
 
-    def __setstate__(self, state: tuple[Any, int, tuple[Any, ...]]) -> None:
+    def __setstate__(self, state: _State) -> None:
         hooks_dict, self.id, extra = state
-        self.hooks_dict_ref = weakref.ref(_Gone() if hooks_dict is None else hooks_dict)
-        self.extra_dict_ref = tuple(weakref.ref(_Gone() if d is None else d) for d in extra)
-        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
-
-
-class _Gone:
-    """Something to point a dead weak reference at."""
+        self.hooks_dict_ref = weakref.ref(set() if hooks_dict is None else hooks_dict)
+        self.extra_dict_ref = tuple(weakref.ref(set() if d is None else d) for d in extra)
+        with tables_lock:
+            RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
 
 def warn_if_has_hooks(tensor: Any) -> None:
@@ -88,7 +109,7 @@ def warn_if_has_hooks(tensor: Any) -> None:
     >>> torch.utils.hooks.warn_if_has_hooks(torch.ones(1)) is None
     True
     """
-    for hook in (tensor._backward_hooks or {}).values():
+    for _, hook in listed(tensor._backward_hooks or {}):
         if not hasattr(hook, "__torch_unserializable__"):
             warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "

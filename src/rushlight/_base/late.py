@@ -13,7 +13,14 @@ from sys import modules
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Late", "connect", "functions_named_as_modules", "imported", "late"]
+__all__ = ["Late", "connect", "functions_named_as_modules", "get_dotted", "imported", "late"]
+
+
+def get_dotted(found: object, *names: str) -> Any:
+    """As `attrgetter`, which interns a name in place: Python 3.13 has no lock for that."""
+    for name in names:
+        found = getattr(found, name)
+    return found
 
 
 def imported(module: str, name: str) -> Callable[..., Any]:

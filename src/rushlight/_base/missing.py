@@ -181,9 +181,7 @@ def missing_name(
         ):
             return []  # of a module with a file of its own: its submodules have rows
         probed = name.startswith("__") and name not in _PRIVATE  # inspect does
-        if (
-            probed or caller.f_code.co_filename == _IMPORT_SYSTEM
-        ):  # which goes on to look for a module
+        if probed or caller.f_code.co_filename == _IMPORT_SYSTEM:  # which looks for a module next
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         known = torch_has(namespace, name)
         private = name.startswith("_")

@@ -9,10 +9,11 @@ while NumPy is not imported.
 
 from __future__ import annotations
 
-from operator import attrgetter
 from sys import modules
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from .late import get_dotted
 
 __all__ = ["ml_dtypes", "np", "np_types", "ufuncs"]
 
@@ -45,7 +46,7 @@ class _Function:
         self.path = path
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return attrgetter(self.path)(np)(*args, **kwargs)
+        return get_dotted(np, *self.path.split("."))(*args, **kwargs)
 
     def __getattr__(self, name: str) -> _Function:
         if name.startswith("_"):

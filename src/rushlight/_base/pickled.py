@@ -12,6 +12,7 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
+from .late import get_dotted
 from .missing import names_in, torch_has, torch_has_module, torch_spelling
 
 OURS = "rushlight"
@@ -69,10 +70,7 @@ def name_module(module: ModuleType) -> None:
 def import_dotted_name(name: str) -> Any:
     """The object of a full name, such as "torch.nn.Linear"."""
     first, *rest = name.split(".")
-    found: Any = import_module(first)
-    for part in rest:
-        found = getattr(found, part)
-    return found
+    return get_dotted(import_module(first), *rest)
 
 
 import_dotted_name.__name__ = import_dotted_name.__qualname__ = "_import_dotted_name"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from operator import index
+from types import SimpleNamespace
 from typing import Any
 
 from .. import _core
@@ -22,21 +23,12 @@ from . import dtypes
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 
 
-class _Options:
-    def __init__(self) -> None:
-        self.precision: int = 4
-        self.threshold: float = 1000
-        self.edgeitems: int = 3
-        self.linewidth: float = 80
-        self.sci_mode: bool | None = None
-
-
-_options = _Options()
 _PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
+_options = SimpleNamespace(**_PROFILES["default"], sci_mode=None)
 
 
 def set_printoptions(
@@ -73,9 +65,7 @@ def set_printoptions(
     for name, value in changed.items():
         if not value >= 0:
             raise ValueError(f"set_printoptions(): {name} must not be negative, but got {value}")
-    for name, value in changed.items():
-        setattr(_options, name, value)
-    _options.sci_mode = sci_mode
+    vars(_options).update(changed, sci_mode=sci_mode)
 
 
 def get_printoptions() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import collections
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -110,21 +110,13 @@ for _kind, _flat, _unflat in (
     (tuple, lambda t: (list(t), None), lambda c, _: tuple(c)),
     (list, lambda t: (list(t), None), lambda c, _: list(c)),
     (dict, _flatten_dict, lambda c, keys: dict(zip(keys, c, strict=True))),
+    (OrderedDict, _flatten_dict, lambda c, keys: OrderedDict(zip(keys, c, strict=True))),
     (
-        collections.OrderedDict,
-        _flatten_dict,
-        lambda c, keys: collections.OrderedDict(zip(keys, c, strict=True)),
-    ),
-    (
-        collections.defaultdict,
+        defaultdict,
         lambda d: (list(d.values()), [d.default_factory, list(d)]),
-        lambda c, x: collections.defaultdict(x[0], zip(x[1], c, strict=True)),
+        lambda c, x: defaultdict(x[0], zip(x[1], c, strict=True)),
     ),
-    (
-        collections.deque,
-        lambda d: (list(d), d.maxlen),
-        lambda c, maxlen: collections.deque(c, maxlen=maxlen),
-    ),
+    (deque, lambda d: (list(d), d.maxlen), lambda c, maxlen: deque(c, maxlen=maxlen)),
 ):
     register_pytree_node(_kind, _flat, _unflat)
 

@@ -44,12 +44,12 @@ from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from itertools import accumulate, count
-from operator import attrgetter
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from .._base import switches
 from .._base.errors import refused
+from .._base.late import get_dotted
 from .._base.missing import missing_name
 from .._base.pickled import root
 
@@ -151,7 +151,7 @@ def _home(module: str) -> str:
 def _from(place: str, name: str, module: str) -> Any:
     """A name of another module; with the name ".", the module."""
     found = import_module(place if place[0] != "." else f"rushlight{place}".rstrip("."))
-    value = found if name == "." else attrgetter(name)(found)
+    value = found if name == "." else get_dotted(found, *name.split("."))
     theirs = place == "._rare" and isinstance(value, (type, FunctionType))
     if theirs and value.__module__.partition(".")[0] in ("rushlight", "torch"):
         value.__module__ = _home(module)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._base.device import device
 from .._base.dtypes import dtype
-from .._base.handles import RemovableHandle, run_hook
+from .._base.handles import Hooks, RemovableHandle, add_hook, listed, run_hook, tables_lock
 from .._base.size import Size
 from .._core import Tensor
 from .._levels.running import transforms
@@ -166,12 +166,6 @@ def increment_version(tensor: Any) -> None:
         t._bump_version()
 
 
-def _add(table: OrderedDict[int, object], hook: object) -> RemovableHandle:
-    handle = RemovableHandle(table)
-    table[handle.id] = hook
-    return handle
-
-
 def _name(hook: object) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
@@ -200,15 +194,14 @@ class NodeHooks:
     __slots__ = ("after_accumulate", "on_tensor", "post", "pre", "retained")
 
     def __init__(self) -> None:
-        # Ordered, because handles refer to them weakly and a plain dict cannot be.
-        self.on_tensor: dict[int, OrderedDict[int, Any]] = {}
-        self.pre: OrderedDict[int, Any] = OrderedDict()
-        self.post: OrderedDict[int, Any] = OrderedDict()
-        self.after_accumulate: OrderedDict[int, Any] | None = None
+        self.on_tensor: dict[int, Hooks] = {}
+        self.pre: Hooks = OrderedDict()
+        self.post: Hooks = OrderedDict()
+        self.after_accumulate: Hooks | None = None
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor
 
     def _tensor_hooks(self, nr: int, grad: Tensor | None) -> Any:
-        for number, hook in list(self.on_tensor.get(nr, {}).items()):
+        for number, hook in listed(self.on_tensor.get(nr, {})):
             new = run_hook("of a tensor", number, hook, grad)
             if new is not None:
                 _check_replacement(hook, grad, new)
@@ -226,7 +219,7 @@ class NodeHooks:
         return grads
 
     def node_before(self, node: Any, grads: list[Any]) -> list[Any]:
-        for number, hook in list(self.pre.items()):
+        for number, hook in listed(self.pre):
             new = run_hook("before the node", number, hook, tuple(grads))
             if new is not None:
                 _check_count(hook, new, len(grads))
@@ -237,7 +230,7 @@ class NodeHooks:
         return grads
 
     def node_after(self, node: Any, grad_inputs: Any, grad_outputs: Any) -> tuple[Any, ...]:
-        for number, hook in list(self.post.items()):
+        for number, hook in listed(self.post):
             new = run_hook("after the node", number, hook, grad_inputs, grad_outputs)
             if new is not None:
                 _check_count(hook, new, len(grad_inputs))
@@ -251,7 +244,7 @@ class NodeHooks:
         return self._tensor_hooks(0, grad)
 
     def leaf_after(self, tensor: Tensor) -> None:
-        for number, hook in list((self.after_accumulate or {}).items()):
+        for number, hook in listed(self.after_accumulate or {}):
             result = run_hook("after the sum", number, hook, tensor)
             if result is None or result is tensor:
                 continue
@@ -280,8 +273,9 @@ def _accumulate_retained(tensor: Tensor, grad: Tensor) -> None:
 
 
 def _hooks_of(owner: Any) -> NodeHooks:
-    if owner._hooks is None:
-        owner._hooks = NodeHooks()
+    with tables_lock:
+        if owner._hooks is None:
+            owner._hooks = NodeHooks()
     return owner._hooks
 
 
@@ -335,7 +329,7 @@ def register_tensor_hook(self: Tensor, hook: Callable[[Any], Any]) -> RemovableH
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     owner, nr = _place_of_hooks(self)
-    return _add(_hooks_of(owner).on_tensor.setdefault(nr, OrderedDict()), hook)
+    return add_hook(_hooks_of(owner).on_tensor.setdefault(nr, OrderedDict()), hook)
 
 
 def register_post_accumulate_grad_hook(
@@ -347,9 +341,10 @@ def register_post_accumulate_grad_hook(
     if not self.is_leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     hooks = _hooks_of(self)
-    if hooks.after_accumulate is None:
-        hooks.after_accumulate = OrderedDict()
-    return _add(hooks.after_accumulate, hook)
+    with tables_lock:
+        if hooks.after_accumulate is None:
+            hooks.after_accumulate = OrderedDict()
+    return add_hook(hooks.after_accumulate, hook)
 
 
 def retain_grad(self: Tensor) -> None:
@@ -381,12 +376,12 @@ def _move_retained(tensor: Tensor, old_node: Any, old_nr: int) -> None:
 
 def _register_hook(node: object, hook: Callable[..., object]) -> RemovableHandle:
     """Call `hook(grad_inputs, grad_outputs)` after the node has run."""
-    return _add(_hooks_of(node).post, hook)
+    return add_hook(_hooks_of(node).post, hook)
 
 
 def _register_prehook(node: object, hook: Callable[..., object]) -> RemovableHandle:
     """Call `hook(grad_outputs)` before the node runs."""
-    return _add(_hooks_of(node).pre, hook)
+    return add_hook(_hooks_of(node).pre, hook)
 
 
 class _InputMetadata:

@@ -14,13 +14,12 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from .._base.errors import taking_pytorchs, warn
-from .._base.handles import RemovableHandle
+from .._base.handles import Hooks, RemovableHandle, add_hook, listed, tables_lock
 from .._base.missing import missing_name as _missing_name
 
 Group = dict[str, Any]
 State = dict[str, Any]
 Closure = Callable[[], Any]
-Hooks = OrderedDict[int, Callable[..., Any]]
 Lists = list[list[Tensor | None]]
 
 
@@ -112,7 +111,8 @@ class Optimizer:
         self._optimizer_state_dict_post_hooks: Hooks = OrderedDict()
         self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
         self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
-        _optimizers.add(self)
+        with tables_lock:
+            _optimizers.add(self)
         if _pre_hooks or _post_hooks:
             self._hook_step()
 
@@ -246,23 +246,20 @@ class Optimizer:
     def register_step_pre_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` before each step; may return new args and kwargs."""
         self._hook_step()
-        return _add(self._optimizer_step_pre_hooks, hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` after each step."""
         self._hook_step()
-        return _add(self._optimizer_step_post_hooks, hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     def _hook_step(self) -> None:
         """Lets `step` of this instance run the hooks; an optimizer without hooks pays nothing for
         them.
         """
-        if "_step_without_hooks" in self.__dict__:
-            return
-        inner = self._step_without_hooks = self.step
 
         def step(*args: Any, **kwargs: Any) -> object:
-            for hook in [*_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
+            for _, hook in listed(_pre_hooks, self._optimizer_step_pre_hooks):
                 result = hook(self, args, kwargs)
                 if result is None:
                     continue
@@ -273,11 +270,14 @@ class Optimizer:
                     )
                 args, kwargs = result
             out = inner(*args, **kwargs)
-            for hook in [*self._optimizer_step_post_hooks.values(), *_post_hooks.values()]:
+            for _, hook in listed(self._optimizer_step_post_hooks, _post_hooks):
                 hook(self, args, kwargs)
             return out
 
-        self.step = step  # type: ignore[method-assign]
+        with tables_lock:
+            if "_step_without_hooks" not in self.__dict__:
+                inner = self._step_without_hooks = self.step
+                self.step = step  # type: ignore[method-assign]
 
     # --- saving and loading ---
 
@@ -291,7 +291,7 @@ class Optimizer:
         >>> optimizer.state_dict()["state"]
         {0: {'momentum_buffer': tensor([2.])}}
         """
-        for hook in self._optimizer_state_dict_pre_hooks.values():
+        for _, hook in listed(self._optimizer_state_dict_pre_hooks):
             hook(self)
         numbers: dict[int, int] = {}
         start = 0
@@ -309,7 +309,7 @@ class Optimizer:
             for key, value in self.state.items()
         }
         result: dict[str, object] = {"state": state, "param_groups": groups}
-        for hook in self._optimizer_state_dict_post_hooks.values():
+        for _, hook in listed(self._optimizer_state_dict_post_hooks):
             replaced = hook(self, result)
             if replaced is not None:
                 result = replaced
@@ -325,7 +325,7 @@ class Optimizer:
         0.5
         """
         state_dict = state_dict.copy()
-        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+        for _, hook in listed(self._optimizer_load_state_dict_pre_hooks):
             replaced = hook(self, state_dict)
             if replaced is not None:
                 state_dict = replaced
@@ -353,45 +353,39 @@ class Optimizer:
             if "param_names" in group:
                 saved_group.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
-        for hook in self._optimizer_load_state_dict_post_hooks.values():
+        for _, hook in listed(self._optimizer_load_state_dict_post_hooks):
             hook(self)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer)` before `state_dict`."""
-        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer, state_dict)` after `state_dict`; may return another dict."""
-        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer, state_dict)` before loading; may return another dict."""
-        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer)` after loading."""
-        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
-
-
-def _add(hooks: Hooks, hook: Callable[..., object], prepend: bool = False) -> RemovableHandle:
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
+        return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend=prepend)
 
 
 def _add_for_all(hooks: Hooks, hook: Callable[..., object]) -> RemovableHandle:
-    handle = _add(hooks, hook)
-    for optimizer in list(_optimizers):
+    handle = add_hook(hooks, hook)
+    with tables_lock:
+        optimizers = list(_optimizers)
+    for optimizer in optimizers:
         optimizer._hook_step()
     return handle
 

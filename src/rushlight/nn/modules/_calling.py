@@ -15,11 +15,8 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ..._base.errors import warn
-from ..._base.handles import RemovableHandle, run_hook
+from ..._base.handles import Hooks, Numbered, listed, run_hook
 from ..._core import Node
-
-Hooks = OrderedDict[int, Any]
-Numbered = list[tuple[int, Any]]  # hooks, by the numbers of their handles
 
 
 class GlobalHooks:
@@ -43,18 +40,11 @@ GLOBAL = GlobalHooks()
 
 def registered(kind: Hooks, module: object, name: str, value: object) -> Any:
     """`value` after the global registration hooks of a kind have seen (and perhaps replaced) it."""
-    for hook in kind.values():
+    for _, hook in listed(kind):
         replacement = hook(module, name, value)
         if replacement is not None:
             value = replacement
     return value
-
-
-def add(hooks: Hooks, hook: object, *, extra: object = None) -> RemovableHandle:
-    """Registers `hook` in a mapping and returns its handle."""
-    handle = RemovableHandle(hooks, extra_dict=extra)
-    hooks[handle.id] = hook
-    return handle
 
 
 def call_with_hooks(module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
@@ -103,10 +93,10 @@ class _Call:
             (GLOBAL.backward, GLOBAL.full_backward),
             (backward, module._is_full_backward_hook),
         ):
-            (full if is_full else old).extend(hooks.items())
-        pre_backward = [*GLOBAL.backward_pre.items(), *backward_pre.items()]
+            (full if is_full else old).extend(listed(hooks))
+        pre_backward = listed(GLOBAL.backward_pre, backward_pre)
 
-        self._forward_pre_hooks([*GLOBAL.forward_pre.items(), *pre.items()])
+        self._forward_pre_hooks(listed(GLOBAL.forward_pre, pre))
         on_backward = BackwardHook(module, full, pre_backward) if full or pre_backward else None
         if on_backward is not None:
             self.args = on_backward.setup_input_hook(self.args)
@@ -114,7 +104,7 @@ class _Call:
         self.result = module.forward(*self.args, **self.kwargs)
 
         always = module._forward_hooks_always_called
-        for key, hook in [*GLOBAL.forward.items(), *post.items()]:
+        for key, hook in listed(GLOBAL.forward, post):
             if key in always or key in GLOBAL.forward_always:
                 self.finished.add(key)
             self._forward_hook(key, hook)
@@ -178,7 +168,7 @@ class _Call:
             ("global module", GLOBAL.forward, GLOBAL.forward_always),
             ("module", post, always),
         ):
-            for key, hook in hooks.items():
+            for key, hook in listed(hooks):
                 if key not in flags or key in self.finished:
                     continue
                 try:

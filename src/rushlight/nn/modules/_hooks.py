@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._base.handles import RemovableHandle
-from ._calling import GLOBAL, add
+from ..._base.handles import add_hook as add
+from ._calling import GLOBAL
 
 _ONE_KIND = (
     "Cannot use both regular backward hooks and full backward hooks on a "
@@ -42,7 +43,7 @@ class LazyHooks:
             return self
         hooks = module.__dict__.get(self.name)
         if hooks is None:
-            hooks = OrderedDict()
+            hooks = module.__dict__.setdefault(self.name, OrderedDict())
             self.__set__(module, hooks)
         return hooks
 
@@ -85,12 +86,8 @@ class HookMethods:
         >>> layer(torch.tensor([1.0]))
         tensor([10.])
         """
-        handle = add(self._forward_pre_hooks, hook, extra=self._forward_pre_hooks_with_kwargs)
-        if with_kwargs:
-            self._forward_pre_hooks_with_kwargs[handle.id] = True
-        if prepend:
-            self._forward_pre_hooks.move_to_end(handle.id, last=False)
-        return handle
+        flags = self._forward_pre_hooks_with_kwargs, with_kwargs
+        return add(self._forward_pre_hooks, hook, flags, prepend=prepend)
 
     def register_forward_hook(
         self,
@@ -113,24 +110,15 @@ class HookMethods:
         >>> shapes
         [torch.Size([5, 2])]
         """
-        flags = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
-        handle = add(self._forward_hooks, hook, extra=flags)
-        if with_kwargs:
-            self._forward_hooks_with_kwargs[handle.id] = True
-        if always_call:
-            self._forward_hooks_always_called[handle.id] = True
-        if prepend:
-            self._forward_hooks.move_to_end(handle.id, last=False)
-        return handle
+        kwargs = self._forward_hooks_with_kwargs, with_kwargs
+        always = self._forward_hooks_always_called, always_call
+        return add(self._forward_hooks, hook, kwargs, always, prepend=prepend)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(module, grad_output)` before gradients pass the module; may replace them."""
-        handle = add(self._backward_pre_hooks, hook)
-        if prepend:
-            self._backward_pre_hooks.move_to_end(handle.id, last=False)
-        return handle
+        return add(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., object], prepend: bool = False
@@ -145,10 +133,7 @@ class HookMethods:
         if self._is_full_backward_hook is False:
             raise RuntimeError(_ONE_KIND)
         self._is_full_backward_hook = True
-        handle = add(self._backward_hooks, hook)
-        if prepend:
-            self._backward_hooks.move_to_end(handle.id, last=False)
-        return handle
+        return add(self._backward_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """The old kind, on the last node of the output alone: use `register_full_backward_hook`."""
@@ -260,12 +245,8 @@ def register_module_forward_hook(
 ) -> RemovableHandle:
     """`hook(module, args, output)` after the forward of every module."""
     _leave_plain_path()
-    handle = add(GLOBAL.forward, hook, extra=[GLOBAL.forward_with_kwargs, GLOBAL.forward_always])
-    if with_kwargs:
-        GLOBAL.forward_with_kwargs[handle.id] = True
-    if always_call:
-        GLOBAL.forward_always[handle.id] = True
-    return handle
+    kwargs, always = (GLOBAL.forward_with_kwargs, with_kwargs), (GLOBAL.forward_always, always_call)
+    return add(GLOBAL.forward, hook, kwargs, always)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., object]) -> RemovableHandle:

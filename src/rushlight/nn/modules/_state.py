@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from rushlight import _root as rl
 
 from ..._base.errors import taking_pytorchs, warn
+from ..._base.handles import listed
 from ..._core import Tensor
 from ...autograd._swapped import swap_tensors
 from .._moving import Conversion
@@ -86,7 +87,7 @@ class StateMethods(HookMethods):
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
 
-        for hook in self._state_dict_pre_hooks.values():
+        for _, hook in listed(self._state_dict_pre_hooks):
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self.__dict__["_modules"].items():
@@ -94,7 +95,7 @@ class StateMethods(HookMethods):
                 module.state_dict(
                     destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
                 )
-        for hook in self._state_dict_hooks.values():
+        for _, hook in listed(self._state_dict_hooks):
             result = hook(self, destination, prefix, local_metadata)
             if result is not None:
                 if getattr(hook, "_from_public_api", False):
@@ -168,7 +169,7 @@ class StateMethods(HookMethods):
         error_msgs: list[str],
     ) -> None:
         """Loads the module's own entries and notes what is missing, left over or wrong."""
-        for hook in self._load_state_dict_pre_hooks.values():
+        for _, hook in listed(self._load_state_dict_pre_hooks):
             hook(
                 state_dict,
                 prefix,
@@ -277,7 +278,7 @@ def _load(
             start = f"{prefix}{name}."
             below = {key: value for key, value in state.items() if key.startswith(start)}
             _load(child, below, start, metadata, assign, found)
-    for hook in module._load_state_dict_post_hooks.values():
+    for _, hook in listed(module._load_state_dict_post_hooks):
         if hook(module, _IncompatibleKeys(*found[:2])) is not None:
             raise AssertionError(
                 "Hooks registered with ``register_load_state_dict_post_hook`` are not "

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..._base.handles import listed
 from ...ops import namespace as _namespace
 from ..modules.module import Module
 from ..parameter import Parameter
@@ -358,7 +359,7 @@ class CustomFromMask(BasePruningMethod):
 
 def _pruner(module: Module, name: str) -> tuple[int, BasePruningMethod] | None:
     """The hook that prunes a parameter, and its number."""
-    for key, hook in module._forward_pre_hooks.items():
+    for key, hook in listed(module._forward_pre_hooks):
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return key, hook
     return None
@@ -513,5 +514,5 @@ def is_pruned(module: Module) -> bool:
     return any(
         isinstance(hook, BasePruningMethod)
         for part in module.modules()
-        for hook in part._forward_pre_hooks.values()
+        for _, hook in listed(part._forward_pre_hooks)
     )

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..._base.handles import listed, tables_lock
 from .. import functional as F
 from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module
@@ -107,9 +108,10 @@ class SpectralNorm:
             delattr(module, self.name + name)
         module.register_parameter(self.name, Parameter(weight.detach()))
         for hooks in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
-            for key, hook in list(hooks.items()):
+            for key, hook in listed(hooks):
                 if getattr(getattr(hook, "hook", hook), "fn", None) is self:
-                    del hooks[key]
+                    with tables_lock:
+                        hooks.pop(key, None)
 
     def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self.name, self.compute_weight(module, module.training))

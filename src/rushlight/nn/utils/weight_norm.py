@@ -10,6 +10,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ..._base.errors import warn
+from ..._base.handles import listed, tables_lock
 from ..modules.module import Module
 from ..parameter import Parameter
 
@@ -67,17 +68,18 @@ class WeightNorm:
 
 
 def _check_single(module: Module, kind: type, said: str, name: str) -> None:
-    for hook in module._forward_pre_hooks.values():
+    for _, hook in listed(module._forward_pre_hooks):
         if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
             raise RuntimeError(f"Cannot register two {said} hooks on the same parameter {name}")
 
 
 def _remove(module: Module, kind: type, said: str, name: str) -> None:
     """Takes the hook of a kind for a name off a module."""
-    for key, hook in module._forward_pre_hooks.items():
+    for key, hook in listed(module._forward_pre_hooks):
         if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
             hook.remove(module)  # type: ignore[attr-defined]
-            del module._forward_pre_hooks[key]
+            with tables_lock:
+                del module._forward_pre_hooks[key]
             return
     raise ValueError(f"{said} of '{name}' not found in {module}")
 
