@@ -154,7 +154,7 @@ TSAN_ARGS ?= tests/autograd/test_sharing_between_threads.py tests/autograd/test_
   tests/native/test_changes_under_way.py tests/native/test_storage.py tests/autograd/test_modes.py \
   --deselect tests/autograd/test_deep_and_threads.py::test_a_graph_that_runs_itself_again_ends_in_an_error
 tsan: $(VENV)-tsan/installed
-	PYTHON_GIL=0 TSAN_OPTIONS=exitcode=99:suppressions=$(TSAN_SUPPRESSIONS) \
+	TSAN_OPTIONS=exitcode=99:suppressions=$(TSAN_SUPPRESSIONS) \
 	$(VENV)-tsan/bin/python -m pytest -p no:cacheprovider --capture=sys $(TSAN_ARGS)
 
 $(VENV)-tsan/ready: tools/setup_venv.py pyproject.toml

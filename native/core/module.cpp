@@ -317,6 +317,9 @@ PyObject* make_module() {
   Ref module(PyModule_Create(&kModule));
   if (!module) return nullptr;
   PyObject* m = module.get();
+#ifdef Py_GIL_DISABLED
+  if (PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED) < 0) return nullptr;
+#endif
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
   for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kTensorFunctions, kWrappedFunctions,

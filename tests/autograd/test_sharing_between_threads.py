@@ -3,6 +3,7 @@ a microsecond: the interpreter changes threads wherever it can.
 """
 
 import sys
+import sysconfig
 import threading
 
 import pytest
@@ -16,6 +17,11 @@ def _switch_often():
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs 3.13t")
+def test_the_library_leaves_the_gil_off():
+    assert not sys._is_gil_enabled()
 
 
 def together(*functions):
