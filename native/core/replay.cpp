@@ -168,14 +168,26 @@ int run_machine_step(const Step& step) {
   return 0;
 }
 
+// As run_step.
 int run_kernel_step(const Step& step) {
   Planned planned{step.storages.data(), step.storages.data() + step.storages.size()};
   tls.planned = &planned;
   const Ref done(step.function(step.self, step.given.data(), step.count, step.kwnames));
   tls.planned = nullptr;
+  if (done && done.get() != Py_NotImplemented && planned.next == planned.end) {
+    bool same = true;
+    each_result(done.get(), [&](size_t i, Py_ssize_t elements) { same &= i < step.results.size() && step.results[i] == elements; });
+    if (same) return 0;
+  }
+  if (!step.after_effects) {  // an eager call says what is wrong, or computes what has another size now
+    PyErr_Clear();
+    return 1;
+  }
   if (!done) return -1;
-  if (done.get() != Py_NotImplemented && planned.next == planned.end) return 0;
-  PyErr_Format(PyExc_SystemError, "rushlight: %s did not compute in a replay what it computed when it was captured", step.name);
+  PyErr_Format(PyExc_RuntimeError,
+               "%s: these values have a result of another size, or none, than those of the captured call; what came before it is "
+               "done. Call the function under torch.compiler.set_stance(\"force_eager\").",
+               step.name);
   return -1;
 }
 
