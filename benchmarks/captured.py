@@ -14,14 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from workloads import WORKLOADS as ALL
 from workloads import Setup, Step, Workloads, fill, random
 
 NAMES = ["mlp_sgd", "mlp_adam", "mlp_17", "pinn_burgers", "rnn_50_steps", "ode_rk4_64_steps"]
-NAMES += ["chain_4m_backward", "hvp_mlp"] + [name for name in ALL if name.startswith("gpt")][:2]
+NAMES += ["chain_4m_backward", "hvp_mlp", *[name for name in ALL if name.startswith("gpt")][:2]]
 
 
 def policy(torch: Any) -> Step:
