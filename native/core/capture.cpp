@@ -21,6 +21,7 @@ struct Recorder {
   std::vector<Ref> given_gradients;   // of the inputs as the run began
   std::vector<Ref> incoming;          // of the second part
   bool ended = false;                 // whether the outputs are noted
+  bool had_effects = false;           // the same, before the last step
   bool has_effects = false;           // whether something was written that was there before, or drawn
   std::string trouble;
   Site where = {nullptr, 0};
@@ -119,6 +120,8 @@ Value value_of(PyObject* o, bool writes = false) {
 }
 
 void add_step(Step step) {
+  step.after_effects = r().had_effects;
+  r().had_effects = r().has_effects;
   step.site = Site{nullptr, 0};
   note_site(&step.site);
   r().body.steps.push_back(std::move(step));
@@ -174,6 +177,7 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
     result = f(self, args, n, kwnames);
     r().makes = nullptr;
   }
+  if (!result) end_capture("raises an exception, and catches it");
   if (!result || result == Py_NotImplemented || kernel.border == Border::Asks) return result;
   if (kernel.border == Border::Reads) {
     end_capture("asks for values of a tensor");
@@ -182,6 +186,7 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
   if (kernel.border == Border::Looks && step.makes.empty()) return result;  // it shows memory
   r().has_effects |= kernel.draws;
   r().body.draws |= kernel.draws;
+  each_result(result, [&](size_t, Py_ssize_t elements) { step.results.push_back(elements); });
   step.function = f;
   step.self = self;
   step.count = n;

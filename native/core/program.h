@@ -64,12 +64,14 @@ struct Step {
   enum Kind : uint8_t { Kernel, Machine, Block, Copy, Fill, Check } kind;
   const char* name;
   Site site;  // strong
+  bool after_effects = false;  // something was written before that was there before, or drawn: the call cannot be made anew
   KernelFunction function = nullptr;  // Kernel
   PyObject* self = nullptr;           // borrowed: the module of kernels
   PyObject* kwnames = nullptr;        // strong: the names of the last arguments
   Py_ssize_t count = 0;               // of the arguments without names
   std::vector<Value> args;            // Machine, Block, Copy, Fill: the operand that is written comes last
   std::vector<int> makes;             // Kernel: the memories of the storages that it makes, in order
+  std::vector<Py_ssize_t> results;    // Kernel: how many elements its results have
   const Program* program = nullptr;   // Machine
   DType compute = DType::F32;
   BlockFn block = nullptr;    // Block
@@ -141,6 +143,18 @@ struct Planned {
   Storage* const* next;
   Storage* const* end;
 };
+
+// Calls f(i, elements) for the tensors that a kernel answered.
+template <class F>
+void each_result(PyObject* result, const F& f) {
+  if (is_tensor(result)) f(size_t{0}, as_tensor(result)->numel());
+  else if (PyTuple_Check(result)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
+      PyObject* o = PyTuple_GET_ITEM(result, i);
+      f(static_cast<size_t>(i), is_tensor(o) ? as_tensor(o)->numel() : -1);
+    }
+  }
+}
 
 extern PyTypeObject* CapturedType;
 int finish(Body* body);  // replay.cpp: gives a recorded body its memory, tensors and bound steps

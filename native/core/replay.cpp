@@ -168,14 +168,26 @@ int run_machine_step(const Step& step) {
   return 0;
 }
 
+// As run_step.
 int run_kernel_step(const Step& step) {
   Planned planned{step.storages.data(), step.storages.data() + step.storages.size()};
   tls.planned = &planned;
   const Ref done(step.function(step.self, step.given.data(), step.count, step.kwnames));
   tls.planned = nullptr;
+  if (done && done.get() != Py_NotImplemented && planned.next == planned.end) {
+    bool same = true;
+    each_result(done.get(), [&](size_t i, Py_ssize_t elements) { same &= i < step.results.size() && step.results[i] == elements; });
+    if (same) return 0;
+  }
+  if (!step.after_effects) {  // an eager call says what is wrong, or computes what has another size now
+    PyErr_Clear();
+    return 1;
+  }
   if (!done) return -1;
-  if (done.get() != Py_NotImplemented && planned.next == planned.end) return 0;
-  PyErr_Format(PyExc_SystemError, "rushlight: %s did not compute in a replay what it computed when it was captured", step.name);
+  PyErr_Format(PyExc_RuntimeError,
+               "%s: these values have a result of another size, or none, than those of the captured call; what came before it is "
+               "done. Call the function under torch.compiler.set_stance(\"force_eager\").",
+               step.name);
   return -1;
 }
 
@@ -278,8 +290,12 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
     Py_DECREF(before);
   }
   for (size_t i = 0; i < part.n_given; ++i) {
+    const Storage* s = as_tensor(args[i])->storage();
     for (size_t k = 0; k < i; ++k) {
-      if (as_tensor(args[k])->storage() == as_tensor(args[i])->storage()) return 0;
+      if (as_tensor(args[k])->storage() == s) return 0;
+    }
+    for (const Memory& m : body.memories) {
+      if (m.origin == Memory::Gradient && m.first >= 0 && as_tensor(body.leaves[m.number])->grad.peek()->storage() == s) return 0;
     }
   }
   return 1;
@@ -499,6 +515,15 @@ PyObject* load(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!OnO", &PyDict_Type, &dict, &key, &item, &number)) return nullptr;
   Body& body = *reinterpret_cast<Captured*>(self)->body;
   long count = 0;
+  const auto is_inside = [number](const auto& inside, const Value& v) -> bool {
+    return std::any_of(v.items.begin(), v.items.end(),
+                       [&](const Value& item) { return item.object == number || inside(inside, item); });
+  };
+  for (const Step& step : body.steps) {
+    for (const Value& v : step.args) {
+      if (is_inside(is_inside, v)) return PyLong_FromLong(0);
+    }
+  }
   for (size_t i = 0; i < body.steps.size(); ++i) {
     const Step& step = body.steps[i];
     for (size_t k = 0; k < step.given.size(); ++k) {
