@@ -128,6 +128,7 @@ Step new_step(Step::Kind kind, const char* name) {
   Step step;
   step.kind = kind;
   step.name = name;
+  step.restarts = !r().has_effects;
   return step;
 }
 

@@ -76,6 +76,7 @@ struct Step {
   std::vector<char> numbers;  // Block: the second operand, where that is a number; Check: the bytes of the value
   char byte = 0;              // Fill
   Py_ssize_t size = 0;        // Block, Fill: elements, bytes
+  bool restarts = false;      // nothing that was there before is written before it: a call may begin anew, eagerly
   // Of the finished program.
   std::vector<PyObject*> given;      // the arguments, as `function` takes them; strong
   std::vector<Storage*> storages;    // borrowed: those of `makes`

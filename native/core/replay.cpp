@@ -175,7 +175,8 @@ int run_kernel_step(const Step& step) {
   tls.planned = nullptr;
   if (!done) return -1;
   if (done.get() != Py_NotImplemented && planned.next == planned.end) return 0;
-  PyErr_Format(PyExc_SystemError, "rushlight: %s did not compute in a replay what it computed when it was captured", step.name);
+  if (step.restarts) return 1;  // the eager call says what is wrong with the values
+  PyErr_Format(PyExc_RuntimeError, "torch.compile: in a captured call, %s refused the values that it was given here:\n%s", step.name, site_text(step.site).c_str());
   return -1;
 }
 

@@ -25,7 +25,7 @@ from .calls import Ran, observe
 from .node import Again, Graph, called
 from .state import State
 
-__all__ = ["Compiled", "reset", "set_stance"]
+__all__ = ["Compiled", "reset", "set_checks", "set_stance"]
 
 LIMIT = 8  # variants of one function, as PyTorch has it
 _TRIES = 2  # captures that may fail for what only a first call does
@@ -34,7 +34,6 @@ _CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...))
 _turn = threading.Lock()  # one capture at a time
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
 _stance = "default"
-_checks = os.environ.get("RUSHLIGHT_CAPTURE", "") == "check"
 
 
 def set_stance(stance: str) -> str:
@@ -132,6 +131,17 @@ class Variant:
     def result(self, outputs: tuple[Tensor, ...]) -> Any:
         leaves = [outputs[value] if is_output else value for is_output, value in self.leaves]
         return tree_unflatten(leaves, self.spec)
+
+
+_variant = Variant
+
+
+def set_checks(on: bool) -> None:
+    """Set whether each replay of what is captured from here on is compared with an eager call."""
+    from .check import CheckedVariant
+
+    global _variant
+    _variant = CheckedVariant if on else Variant
 
 
 class Compiled:
@@ -250,7 +260,7 @@ class Compiled:
             loaded.tell(program)
             if graph is not None:
                 graph.take(program)
-            self.variants.insert(0, Variant(self.function, before, program, told, spec, graph))
+            self.variants.insert(0, _variant(self.function, before, program, told, spec, graph))
         else:
             self._failed += 1
             if self._ran.trouble or after.trouble or self._failed >= _TRIES:
@@ -292,3 +302,7 @@ def _line(site: str) -> str:
         return ""
     file = first[0].partition('"')[2].rstrip('"')
     return f"{os.path.basename(file)}:{first[1].removeprefix('line ')}"
+
+
+if os.environ.get("RUSHLIGHT_CAPTURE", "") == "check":
+    set_checks(True)
