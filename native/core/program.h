@@ -20,7 +20,8 @@ struct Memory {
   bool alive = true;     // while recording
   bool fresh = false;    // the program gives it away: new in each replay
   bool saved = false;    // written in the forward run, read in the backward run: new in each replay
-  bool changed = false;  // of a constant: written by a step
+  bool changed = false;  // written by a step
+  int first_write = -1;  // that step
   bool has_graph = false;  // Input: the tensor was made by a node
   int number = -1;       // of the argument, or of the leaf
   size_t nbytes = 0;
@@ -131,6 +132,11 @@ struct Body {
   std::vector<int> saved;  // memories
   std::vector<PyObject*> reads;  // strong: tensors that guards hold, and the second part reads
   bool draws = false;
+  // What is put back where a value is another than it was: the last step that compares, or -1; what is written before it (memories);
+  // what is drawn from (generators, or capsules of their states; strong).
+  int last_check = -1;
+  std::vector<int> put_back;
+  std::vector<PyObject*> generators;
   std::vector<Load> loads;
   std::vector<Fixed> fixed;
   PyObject* arena = nullptr;  // a tensor: the memory of all that does not leave the program

@@ -5,6 +5,7 @@
 #include "core/layout.h"
 #include "core/program.h"
 #include "core/state.h"
+#include "kernels/random.h"
 
 namespace rushlight {
 
@@ -230,6 +231,38 @@ class Replaying {
   bool grad_;
 };
 
+// What a run writes and draws before its last comparison, as it was at the start.
+class Start {
+ public:
+  // `given`: by memory, the storages of arguments and gradients.
+  Start(const Body& body, const std::vector<Storage*>& given) {
+    if (body.last_check < 0) return;
+    for (int i : body.put_back) {
+      const Storage* s = body.memories[i].origin == Memory::There ? body.memories[i].storage : given[i];
+      memories_.emplace_back(s->data, std::vector<char>(s->data, s->data + s->nbytes));
+    }
+    for (PyObject* o : body.generators) {
+      Generator* g = state_of(o);
+      if (g) states_.emplace_back(g, *g);
+    }
+  }
+  void put_back() {
+    for (auto& [data, bytes] : memories_) std::memcpy(data, bytes.data(), bytes.size());
+    for (auto& [g, state] : states_) *g = state;
+  }
+
+ private:
+  static Generator* state_of(PyObject* o) {
+    const Ref state(PyCapsule_CheckExact(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "_state"));
+    if (state && PyCapsule_CheckExact(state.get())) return static_cast<Generator*>(PyCapsule_GetPointer(state.get(), PyCapsule_GetName(state.get())));
+    PyErr_Clear();
+    return nullptr;
+  }
+
+  std::vector<std::pair<char*, std::vector<char>>> memories_;
+  std::vector<std::pair<Generator*, Generator>> states_;
+};
+
 }  // namespace
 
 namespace {
@@ -315,6 +348,8 @@ class Run {
     }
     return true;
   }
+
+  const std::vector<Storage*>& storages() const { return storages_; }
 
   PyObject* outputs() {
     Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(part_.to - part_.from)));
@@ -415,13 +450,15 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
   const int alike = are_alike(body, args, part);
   if (alike <= 0) return alike < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
   Run run(body, args, part);
+  if (!run.bind()) return nullptr;
+  Start start(body, run.storages());
   int stopped;
   {
-    if (!run.bind()) return nullptr;
     const Replaying replaying(&body);
     stopped = 0;
     for (int i = part.begin; i < part.end && !stopped; ++i) stopped = run_step(body.steps[static_cast<size_t>(i)]);
   }
+  if (stopped > 0) start.put_back();
   if (stopped) return stopped < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
   Ref outputs(run.outputs());
   if (!outputs || !run.leave()) return nullptr;
@@ -465,6 +502,7 @@ int captured_traverse(PyObject* self, visitproc visit, void* arg) {
   for (const Output& o : body->outputs) Py_VISIT(o.object);
   for (PyObject* leaf : body->leaves) Py_VISIT(leaf);
   for (PyObject* o : body->reads) Py_VISIT(o);
+  for (PyObject* o : body->generators) Py_VISIT(o);
   for (const auto& [tensor, by] : body->versions) Py_VISIT(tensor);
   for (const Load& l : body->loads) {
     Py_VISIT(l.dict);
@@ -573,6 +611,7 @@ void clear_body(Body* body) {
   for (Output& o : body->outputs) Py_CLEAR(o.object);
   for (PyObject*& leaf : body->leaves) Py_CLEAR(leaf);
   for (PyObject*& o : body->reads) Py_CLEAR(o);
+  for (PyObject*& o : body->generators) Py_CLEAR(o);
   for (auto& version : body->versions) Py_CLEAR(version.first);
   for (Load& l : body->loads) {
     Py_CLEAR(l.dict);

@@ -21,6 +21,7 @@ from typing import Any
 from .. import _core
 from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
+from .._devices.generator import default_generator
 from .calls import Ran, observe
 from .node import Again, Graph, called
 from .state import State
@@ -110,6 +111,7 @@ class Variant:
         self.state, self.program, self.spec = state, program, spec
         # Of each leaf of the results: the number of an output, or a constant.
         self.leaves = leaves
+        self.items: list[tuple[int, int]] = []  # leaves that are the number in an output
         self.only = len(leaves) == 1 and spec.is_leaf() and leaves[0][0]
 
     def replayed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -130,6 +132,8 @@ class Variant:
 
     def result(self, outputs: tuple[Tensor, ...]) -> Any:
         leaves = [outputs[value] if is_output else value for is_output, value in self.leaves]
+        for i, output in self.items:
+            leaves[i] = outputs[output].item()
         return tree_unflatten(leaves, self.spec)
 
 
@@ -247,10 +251,18 @@ class Compiled:
         outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
         after = State(self.function, args, kwargs, self._ran, loaded=True)
         self.why = _why(self._ran, before, after, leaves)
+        items = _items(self._ran.values, leaves)
+        if items is None:
+            self.why = self.why or "gives back equal numbers, which cannot be told apart"
+        shown = len(outputs)
+        outputs += [t for t, _ in self._ran.values]
         graph, grads = None, []
         if self.why is None and _core.captures() and any(map(_core.has_graph, outputs)):
-            graph = Graph(outputs, before, _core.capture_writes())
-            grads, self.why = graph.record(outputs)
+            if items:
+                self.why = "gives back a number and a graph: return loss.detach() with it"
+            else:
+                graph = Graph(outputs, before, _core.capture_writes())
+                grads, self.why = graph.record(outputs)
         program = _core.capture_end((*outputs, *grads))
         if self.why is None and isinstance(program, tuple):
             self.why = f"{program[0]}{_at(program[1])}"
@@ -260,7 +272,9 @@ class Compiled:
             loaded.tell(program)
             if graph is not None:
                 graph.take(program)
-            self.variants.insert(0, _variant(self.function, before, program, told, spec, graph))
+            variant = _variant(self.function, before, program, told, spec, graph)
+            variant.items = [(at, shown + i) for i, at in enumerate(items or ())]
+            self.variants.insert(0, variant)
         else:
             self._failed += 1
             if self._ran.trouble or after.trouble or self._failed >= _TRIES:
@@ -280,6 +294,15 @@ class Compiled:
 
             raise _dynamo.exc.Unsupported(said)
         warnings.warn(said, UserWarning, stacklevel=5)
+
+
+def _items(values: list[tuple[Tensor, Any]], leaves: list[Any]) -> list[int] | None:
+    """Which leaf each of the values is; None where that is not certain."""
+    if not values:
+        return []
+    told = [(type(x), repr(x)) for x in leaves]
+    read = [(type(x), repr(x)) for _, x in values]
+    return [told.index(x) for x in read] if all(told.count(x) == 1 for x in read) else None
 
 
 def _why(ran: Ran, before: State, after: State, leaves: list[Any]) -> str | None:
@@ -304,5 +327,6 @@ def _line(site: str) -> str:
     return f"{os.path.basename(file)}:{first[1].removeprefix('line ')}"
 
 
+_core.capture_generator(default_generator)
 if os.environ.get("RUSHLIGHT_CAPTURE", "") == "check":
     set_checks(True)

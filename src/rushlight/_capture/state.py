@@ -453,7 +453,7 @@ class State:
             return self._tensor(o, path, chosen)
         attributes = _dict_of(o)
         self._row(3, (o, cls, attributes))
-        if self._loads and attributes and _room(cls).startswith("rushlight.optim."):
+        if self._loads and attributes and _room(cls).startswith(("rushlight.optim.", "torch.optim.")):
             for i, group in enumerate(attributes.get("param_groups", ())):
                 if type(group) is dict and id(group) not in self._seen:
                     self._seen[id(group)] = group
@@ -711,7 +711,8 @@ def _is_known(cls: type) -> bool:
 
 
 def _is_inert(o: object) -> bool:
-    return isinstance(o, _INERT) or _is_number_class(type(o)) or _room(type(o)) == "rushlight._core"
+    ours = _room(type(o)) in ("rushlight._core", "torch._core")  # as `rushlight run` calls it
+    return ours or isinstance(o, _INERT) or _is_number_class(type(o))
 
 
 _VISITS: dict[type, Callable[[State, Any, str], None]] = {
