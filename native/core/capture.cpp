@@ -156,6 +156,14 @@ void note_draw(PyObject* const* args, Py_ssize_t n) {
   if (!named && usual_generator) add(usual_generator);
 }
 
+// Whether an answer can be compared with a later one.
+bool is_plain(PyObject* o) {
+  if (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o)) return true;
+  bool plain = PyTuple_CheckExact(o);
+  for (Py_ssize_t i = 0; plain && i < PyTuple_GET_SIZE(o); ++i) plain = is_plain(PyTuple_GET_ITEM(o, i));
+  return plain;
+}
+
 Value written(const Tensor* t) {
   Value v;
   v.operand = operand_of(t, true);
@@ -199,11 +207,13 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
     result = f(self, args, n, kwnames);
     r().makes = nullptr;
   }
-  if (!result || result == Py_NotImplemented || kernel.border == Border::Asks) return result;
-  if (kernel.border == Border::Reads) {
-    end_capture("asks for values of a tensor");
-    return result;
-  }
+  if (!result || kernel.border == Border::Asks) return result;
+  const bool reads = kernel.border == Border::Reads, compares = reads || kernel.border == Border::Refuses;
+  const bool done = result != Py_NotImplemented;
+  if (compares && ((r().body.split >= 0 && r().has_effects) || !done || (reads && !is_plain(result)))) end_capture("asks for values of a tensor");
+  if (!done || !recording()) return result;
+  if (compares && r().body.split < 0) r().body.last_check = now();
+  if (reads) step.answer = Py_NewRef(result);
   if (kernel.border == Border::Looks && step.makes.empty()) return result;  // it shows memory
   if (kernel.draws) note_draw(args, kwnames ? n + PyTuple_GET_SIZE(kwnames) : n);
   step.function = f;
@@ -306,6 +316,23 @@ bool is_graph_there(const Tensor* t) {
     for (int i = 0; i < node->n_edges; ++i) left.push_back(node->edges[i].node);
   }
   return false;
+}
+
+// The memory of leaves of the run, and of their gradients, that nothing but the graph of an output holds.
+void note_leaves(const Tensor* t, std::unordered_set<const Storage*>* held) {
+  std::vector<const Node*> left = {t->grad_fn.peek()};
+  std::unordered_set<const Node*> seen = {nullptr};
+  while (!left.empty()) {
+    const Node* node = left.back();
+    left.pop_back();
+    if (!seen.insert(node).second) continue;
+    for (int i = 0; i < node->n_edges; ++i) left.push_back(node->edges[i].node);
+    const Tensor* leaf = node->variable;
+    if (node->kind != Node::Accumulate || !leaf || Py_REFCNT(leaf) != 1) continue;
+    const Tensor* grad = leaf->grad.peek();
+    if (leaf->storage()->references == 1) held->insert(leaf->storage());
+    if (grad && Py_REFCNT(grad) == 1 && grad->storage()->references == 1) held->insert(grad->storage());
+  }
 }
 
 void end_recording() {
@@ -428,9 +455,11 @@ const char* note_outputs(PyObject* outputs) {
   for (size_t i = 0; i < r().inputs.size(); ++i) {
     if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get()) return "sets the .grad of an argument";
   }
+  std::unordered_set<const Storage*> held;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) note_leaves(as_tensor(PyTuple_GET_ITEM(outputs, i)), &held);
   for (const auto& [storage, number] : r().memory_of) {
     const Memory& m = body.memories[number];
-    if (m.origin == Memory::Made && m.alive && !m.fresh) return "keeps a tensor beyond its end";
+    if (m.origin == Memory::Made && m.alive && !m.fresh && !held.count(storage)) return "keeps a tensor beyond its end";
   }
   return nullptr;
 }

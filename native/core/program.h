@@ -71,6 +71,7 @@ struct Step {
   Py_ssize_t count = 0;               // of the arguments without names
   std::vector<Value> args;            // Machine, Block, Copy, Fill: the operand that is written comes last
   std::vector<int> makes;             // Kernel: the memories of the storages that it makes, in order
+  PyObject* answer = nullptr;         // Kernel: strong; what it has to answer again, or nullptr
   const Program* program = nullptr;   // Machine
   DType compute = DType::F32;
   BlockFn block = nullptr;    // Block

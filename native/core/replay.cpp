@@ -175,7 +175,7 @@ int run_kernel_step(const Step& step) {
   const Ref done(step.function(step.self, step.given.data(), step.count, step.kwnames));
   tls.planned = nullptr;
   if (!done) return -1;
-  if (done.get() != Py_NotImplemented && planned.next == planned.end) return 0;
+  if (done.get() != Py_NotImplemented && planned.next == planned.end) return step.answer && !same_value(done.get(), step.answer);
   if (step.restarts) return 1;  // the eager call says what is wrong with the values
   PyErr_Format(PyExc_RuntimeError, "torch.compile: in a captured call, %s refused the values that it was given here:\n%s", step.name, site_text(step.site).c_str());
   return -1;
@@ -601,6 +601,7 @@ void clear_body(Body* body) {
     for (PyObject*& o : step.given) Py_CLEAR(o);
     for (Value& v : step.args) clear_value(&v);
     Py_CLEAR(step.kwnames);
+    Py_CLEAR(step.answer);
     forget_site(&step.site);
   }
   for (Operand& o : body->operands) Py_CLEAR(o.tensor);

@@ -94,13 +94,16 @@ def outcome(function: Any, inputs: list[torch.Tensor]) -> tuple[str, str]:
             expected = seeded(function, expected_of)
         except Exception as error:
             try:
-                seeded(program.replay, given)
+                if seeded(program.replay, given) is NotImplemented:  # the call begins anew
+                    continue
             except type(error):
                 continue
             return "wrong", f"{error!r} and no error"
         replayed = seeded(program.replay, given)
         if replayed is NotImplemented:
-            return "wrong", "not replayed"
+            if [bits([t]) for t in given] != [bits([t]) for t in values]:
+                return "wrong", "not replayed, and arguments were written"
+            replayed = function(*given)
         if bits(expected) != bits(list(replayed)):
             return "wrong", f"{expected} and {replayed}"
         if bits(expected_of) != bits(given):

@@ -44,6 +44,8 @@ _COMPUTE = frozenset(
         ("utils/checkpoint.py", "checkpoint"),
         ("_base/outside.py", "_Type.__instancecheck__"),
         ("_base/outside.py", "_Types.__getattr__"),
+        ("_callbacks.py", "_find"),
+        ("storage.py", "never.<locals>.<lambda>"),
     }
 )
 # Functions in these files that set what outlives the run, read the random state, or warn.

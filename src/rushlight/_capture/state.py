@@ -160,8 +160,15 @@ class State:
             self._class(type(t), f"the class {type(t).__name__}")
             self._of_tensor(t, "an argument", self._names)
         self._drain()
+        # What `namedtuple` makes is a function of its arguments.
+        made = {
+            id(code)
+            for code, names in ran.scopes.values()
+            if str(names.get("__name__", "")).startswith("namedtuple_")
+            or (code.co_qualname.startswith("namedtuple.<locals>.") and calls.is_pythons(code))
+        }
         for code in self._codes.values():
-            if id(code) not in self._accounted:
+            if id(code) not in self._accounted | made:
                 where = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
                 self._fail(f"{code.co_qualname}() at {where} ran, held by what cannot be followed")
         for held, path in self._containers.values():
@@ -625,6 +632,8 @@ class State:
                 continue
             for key, value in record.parts.items():
                 now = after.parts.get(key, ABSENT)
+                if now is ABSENT and record.kind == "globals":  # code that ran before and not now
+                    now = record.object.get(key, ABSENT)
                 if now is ABSENT and isinstance(record.object, (list, set)):
                     break
                 if not Guards.same(value, now):
