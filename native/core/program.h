@@ -105,6 +105,7 @@ struct Load {
   PyObject *dict, *key;  // strong
   Py_ssize_t item;       // or -1
   int step, arg;
+  bool negative;  // the argument is minus the number
 };
 // A value that has to be the same: dict[key].
 struct Fixed {

@@ -65,6 +65,11 @@ PyObject* given_of(const Body& body, const Value& v) {
 
 Tensor* given_at(const Step& step, size_t i) { return as_tensor(step.given[i]); }
 
+void set_number(BoundMachine& bound, DType compute, int i, double value) {
+  if (compute == DType::F32) *reinterpret_cast<float*>(&bound.numbers[i]) = static_cast<float>(value);
+  else bound.numbers[i] = value;
+}
+
 // A machine's step in which only addresses change, where it is small enough to run with the GIL.
 std::unique_ptr<BoundMachine> bound(const Step& step) {
   const size_t n = step.given.size() - 1;
@@ -93,8 +98,7 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
         PyErr_Clear();
         return nullptr;
       }
-      if (step.compute == DType::F32) *reinterpret_cast<float*>(&made->numbers[i]) = static_cast<float>(v);
-      else made->numbers[i] = v;
+      set_number(*made, step.compute, static_cast<int>(i), v);
       made->operands.push_back(Strided{reinterpret_cast<char*>(&made->numbers[i]), step.compute, made->strides[i].data()});
       whole = false;
     } else {
@@ -308,8 +312,12 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
     if (value && l.item >= 0)
       value = PyTuple_CheckExact(value) && l.item < PyTuple_GET_SIZE(value) ? PyTuple_GET_ITEM(value, l.item) : nullptr;
     if (!value || !PyFloat_CheckExact(value)) return PyErr_Occurred() ? -1 : 0;
-    PyObject* before = std::exchange(body.steps[l.step].given[l.arg], Py_NewRef(value));
-    Py_DECREF(before);
+    const double number = l.negative ? -PyFloat_AS_DOUBLE(value) : PyFloat_AS_DOUBLE(value);
+    PyObject* given = l.negative ? PyFloat_FromDouble(number) : Py_NewRef(value);
+    if (!given) return -1;
+    Step& step = body.steps[l.step];
+    Py_DECREF(std::exchange(step.given[l.arg], given));
+    if (step.bound) set_number(*step.bound, step.compute, l.arg, number);
   }
   for (size_t i = 0; i < part.n_given; ++i) {
     for (size_t k = 0; k < i; ++k) {
@@ -531,18 +539,20 @@ void captured_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// load(dict, key, item, number): what the run read there, `number`, is read anew in each replay. How many arguments it is.
+// load(dict, key, item, number, negative): what the run read there, `number` or minus it, is read anew in each replay. How many
+// arguments it is.
 PyObject* load(PyObject* self, PyObject* args) {
   PyObject *dict, *key, *number;
   Py_ssize_t item;
-  if (!PyArg_ParseTuple(args, "O!OnO", &PyDict_Type, &dict, &key, &item, &number)) return nullptr;
+  int negative;
+  if (!PyArg_ParseTuple(args, "O!OnOp", &PyDict_Type, &dict, &key, &item, &number, &negative)) return nullptr;
   Body& body = *reinterpret_cast<Captured*>(self)->body;
   long count = 0;
   for (size_t i = 0; i < body.steps.size(); ++i) {
     const Step& step = body.steps[i];
     for (size_t k = 0; k < step.given.size(); ++k) {
       if (step.given[k] != number) continue;
-      body.loads.push_back({Py_NewRef(dict), Py_NewRef(key), item, static_cast<int>(i), static_cast<int>(k)});
+      body.loads.push_back({Py_NewRef(dict), Py_NewRef(key), item, static_cast<int>(i), static_cast<int>(k), negative != 0});
       ++count;
     }
   }

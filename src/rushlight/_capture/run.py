@@ -55,6 +55,16 @@ class _Number(float):
     anew in each replay; after any other use it has to stay the same."""
 
     used = False
+    minus: _Number | None = None  # the same of minus the number
+
+    def __neg__(self) -> _Number:
+        if self.minus is None:
+            self.minus = _Number(-float.__float__(self))
+        return self.minus
+
+    def is_used(self) -> bool:
+        minus = self.minus
+        return self.used or (minus is not None and (minus.used or minus.minus is not None))
 
 
 def _noting(name: str) -> Any:
@@ -69,7 +79,7 @@ def _noting(name: str) -> Any:
 
 for _name in vars(float):
     if callable(getattr(float, _name)) and _name not in (
-        *("__new__", "__getattribute__", "__getformat__", "__init_subclass__", "__subclasshook__"),
+        *("__new__", "__neg__", "__getattribute__", "__getformat__", "__init_subclass__", "__subclasshook__"),
         *("__class__", "__doc__", "fromhex"),
     ):
         setattr(_Number, _name, _noting(_name))
@@ -95,10 +105,18 @@ class _Loaded:
         """Tell a program which of its arguments to read where, and what has to be the same."""
         for (d, key, value), numbers in zip(self.before, self.numbers, strict=True):
             at = range(len(numbers)) if type(value) is tuple else [-1]
-            if any(type(n) is not _Number or n.used for n in numbers) or not all(
-                [program.load(d, key, i, n) for i, n in zip(at, numbers, strict=True)]
+            if any(type(n) is not _Number or n.is_used() for n in numbers) or not all(
+                [_is_loaded(program, d, key, i, n) for i, n in zip(at, numbers, strict=True)]
             ):
                 program.fix(d, key, value)
+
+
+def _is_loaded(program: Any, d: dict[str, Any], key: str, item: int, number: _Number) -> bool:
+    """Have a program read a number anew in each replay; whether it is all that the run did with it."""
+    found = program.load(d, key, item, number, False)
+    if number.minus is None:
+        return found > 0
+    return program.load(d, key, item, number.minus, True) > 0
 
 
 class Variant:
