@@ -102,6 +102,25 @@ READ_BY_NAME = frozenset(
 _OUTSIDE = frozenset("time posix nt _random random _io _thread _socket select _signal".split())
 
 
+# What programs say of their functions (torch.compiler): the code, or the function in C.
+PURE: set[object] = set()
+KEPT_OUT: set[object] = set()
+
+
+def told_of(function: Any) -> object:
+    """What stands for a function in these sets."""
+    function = getattr(function, "__func__", function)
+    return getattr(function, "__code__", function)
+
+
+def _is_within_pure(frame: FrameType | None) -> bool:
+    while frame is not None and PURE:
+        if frame.f_code in PURE:
+            return True
+        frame = frame.f_back
+    return False
+
+
 _STDLIB = os.path.dirname(os.__file__) + os.sep
 _WEAK = ("_weakrefset.py", "weakref.py")
 _OF_LOCKS = ("__enter__", "__exit__", "acquire", "release")
@@ -241,6 +260,10 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             key = id(code), id(frame.f_globals)
             if key in scopes or key in library:
                 return
+            if code in KEPT_OUT and ran.trouble is None:
+                ran.trouble = f"calls {code.co_qualname}(), which torch.compiler.disable keeps out"
+            if PURE and not is_librarys(code) and _is_within_pure(frame):
+                return
             if not is_librarys(code):
                 if code.co_filename.endswith(_WEAK) and code.co_name.endswith("remove"):
                     return  # an object was freed, some time
@@ -252,7 +275,8 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             library[key] = code, frame.f_globals
             file = code.co_filename[len(_PACKAGE) :].replace(os.sep, "/")
             computes = file.startswith(_COMPUTES) or (file, code.co_qualname) in _COMPUTE
-            if ran.trouble is None and (not computes or code.co_name in _SETS):
+            computes = computes and code.co_name not in _SETS
+            if ran.trouble is None and not computes and not _is_within_pure(frame):
                 said = "warns" if code.co_name.startswith("warn") else f"calls {code.co_qualname}()"
                 ran.trouble = f"{said} at {place(frame)}, which does more than compute tensors"
         elif event == "c_call" and ran.trouble is None and frame is not here:
@@ -269,7 +293,7 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             else:
                 pure = is_pure(arg)
                 ran.dynamic |= arg.__name__ in READ_BY_NAME
-            if not pure:
+            if not pure and arg not in PURE and not _is_within_pure(frame):
                 name = name_of(arg)
                 ran.trouble = (
                     f"calls {name}() at {place(frame)}, whose result or effect may differ each "

@@ -24,7 +24,7 @@ from .._core import Tensor
 from .._devices.generator import default_generator
 from .calls import Ran, observe
 from .node import Again, Graph, called
-from .state import State
+from .state import _VISITS, State
 
 __all__ = ["Compiled", "reset", "set_checks", "set_stance"]
 
@@ -234,7 +234,7 @@ class Compiled:
             if self._calls == 1:
                 return self.function(*args, **kwargs)
             if self._ran is None:
-                self._ran = observe(self.function, args, kwargs)
+                self._ran = _observed(self.function, args, kwargs)
                 if self._ran.trouble:
                     self._stop(self._ran.trouble)
                 return self._take()
@@ -258,7 +258,7 @@ class Compiled:
         again = Again(self.function, args, kwargs, before.inputs, draws=True)
         _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
         try:
-            self._ran = observe(self.function, args, kwargs)
+            self._ran = _observed(self.function, args, kwargs)
         except BaseException:
             _core.capture_stop()
             raise
@@ -312,6 +312,19 @@ class Compiled:
 
             raise _dynamo.exc.Unsupported(said)
         warnings.warn(said, UserWarning, stacklevel=5)
+
+
+def _observed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:
+    """A run under observation, in which compiled functions are as they are without."""
+    before = set_stance("force_eager")
+    try:
+        return observe(function, args, kwargs)
+    finally:
+        set_stance(before)
+
+
+# A compiled function that is met is what it was made of.
+_VISITS[Compiled] = lambda state, compiled, path: state._visit(compiled.function, path)
 
 
 def _items(values: list[tuple[Tensor, Any]], leaves: list[Any]) -> list[int] | None:
