@@ -96,6 +96,15 @@ class _Record:
         return f"`{self.path}`" if self.kind == "cell" else f"`{self.path}.{key}`"
 
 
+    def now(self, key: Any) -> Any:
+        """The part as it is, which a later walk leaves out where less code has run."""
+        o: Any = self.object
+        if self.kind == "slots":
+            return getattr(o, key, ABSENT)
+        found = vars(o) if isinstance(o, type) else o if isinstance(o, dict) else {}
+        return found.get(key, ABSENT)
+
+
 class State:
     """The state that a run of `function` could have read; `ran`, an earlier run, has its code.
 
@@ -632,8 +641,8 @@ class State:
                 continue
             for key, value in record.parts.items():
                 now = after.parts.get(key, ABSENT)
-                if now is ABSENT and record.kind == "globals":  # code that ran before and not now
-                    now = record.object.get(key, ABSENT)
+                if now is ABSENT:
+                    now = record.now(key)
                 if now is ABSENT and isinstance(record.object, (list, set)):
                     break
                 if not Guards.same(value, now):
