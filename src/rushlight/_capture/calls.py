@@ -17,6 +17,7 @@ import os
 import re
 import sys
 import types
+import warnings
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -275,7 +276,7 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             library[key] = code, frame.f_globals
             file = code.co_filename[len(_PACKAGE) :].replace(os.sep, "/")
             computes = file.startswith(_COMPUTES) or (file, code.co_qualname) in _COMPUTE
-            computes = computes and code.co_name not in _SETS
+            computes = computes and (code.co_name not in _SETS or warns_once(code.co_name))
             if ran.trouble is None and not computes and not _is_within_pure(frame):
                 said = "warns" if code.co_name.startswith("warn") else f"calls {code.co_qualname}()"
                 ran.trouble = f"{said} at {place(frame)}, which does more than compute tensors"
@@ -365,6 +366,16 @@ def is_returned(code: CodeType, at: int) -> bool:
     return False
 
 
+def warns_once(name: str) -> bool:
+    """Whether a function of the library warns, and a warning is shown once: it was, in the first
+    calls."""
+    always = any(
+        action in ("always", "error", "all") and category.__module__ == "builtins"
+        for action, _, category, *_ in warnings.filters
+    )
+    return name in ("warn", "warn_once") and not always
+
+
 def name_of(function: Any) -> str:
     owner = function.__self__
     if isinstance(owner, types.ModuleType):
@@ -405,7 +416,7 @@ def _is_cores(cls: type) -> bool:
 def _leaves_library(function: Any) -> bool:
     """Whether a C function that the library's own code calls does more than compute."""
     if function.__name__ in _SETS:
-        return True
+        return not warns_once(function.__name__)
     module = _module_of(function)
     if module == "builtins":
         return function.__name__ in ("print", "open", "input", "breakpoint")

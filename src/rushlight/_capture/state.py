@@ -18,6 +18,7 @@ import re
 import sys
 import types
 import typing
+import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -237,6 +238,9 @@ class State:
         elif "_hook_step" in code.co_qualname:
             room = sys.modules["rushlight.optim.optimizer"]
             self._visit([room._pre_hooks, room._post_hooks], "the global hooks of optimizers")
+        elif calls.warns_once(code.co_name):
+            self._expect(vars(warnings), "filters", warnings.filters)
+            self._visit(warnings.filters, "the filters of warnings")
         elif file.endswith(("_casting.py", "autocast_mode.py")):
             self._local = True
             settings = vars(sys.modules["rushlight.amp._casting"].state)
