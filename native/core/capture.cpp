@@ -21,8 +21,9 @@ struct Recorder {
   std::vector<Ref> given_gradients;   // of the inputs as the run began
   std::vector<Ref> incoming;          // of the second part
   bool ended = false;                 // whether the outputs are noted
-  bool had_effects = false;           // the same, before the last step
   bool has_effects = false;           // whether something was written that was there before, or drawn
+  size_t kept = 0;                    // memories that the region of a checkpoint must not write: the first ones
+  bool allowed = false;               // whether the next value that Python reads is given back, and no more
   std::string trouble;
   Site where = {nullptr, 0};
   std::vector<Ref> inputs, there, gradients;  // gradients: those of `there` as the run began
@@ -63,6 +64,14 @@ int memory_number(const Tensor* t) {
   return -1;
 }
 
+void note_write(Memory& m) {
+  if (static_cast<size_t>(&m - r().body.memories.data()) < r().kept)
+    end_capture("writes in a checkpoint what was there before it, which eager calls do twice");
+  m.changed = true;
+  if (m.first_write < 0) m.first_write = now();
+  r().has_effects |= m.origin != Memory::Made;
+}
+
 int operand_of(const Tensor* t, bool writes) {
   const int number = memory_number(t);
   if (number < 0) return -1;
@@ -72,8 +81,7 @@ int operand_of(const Tensor* t, bool writes) {
     return -1;
   }
   if (writes) m.written = true;
-  r().has_effects |= writes && m.origin != Memory::Made;
-  m.changed |= writes;
+  if (writes) note_write(m);
   if (!m.written) {
     end_capture("reads memory that no recorded call has written");
     return -1;
@@ -94,11 +102,7 @@ Value value_of(PyObject* o, bool writes = false) {
   Value v;
   if (is_tensor(o)) {
     v.operand = operand_of(as_tensor(o), false);
-    if (writes && v.operand >= 0) {
-      Memory& m = r().body.memories[r().body.operands[v.operand].memory];
-      r().has_effects |= m.origin != Memory::Made;
-      m.changed = true;
-    }
+    if (writes && v.operand >= 0) note_write(r().body.memories[r().body.operands[v.operand].memory]);
   } else if (is_list(o)) {
     v.is_list = true;
     v.is_tuple = PyTuple_Check(o);
@@ -120,8 +124,6 @@ Value value_of(PyObject* o, bool writes = false) {
 }
 
 void add_step(Step step) {
-  step.after_effects = r().had_effects;
-  r().had_effects = r().has_effects;
   step.site = Site{nullptr, 0};
   note_site(&step.site);
   r().body.steps.push_back(std::move(step));
@@ -131,7 +133,35 @@ Step new_step(Step::Kind kind, const char* name) {
   Step step;
   step.kind = kind;
   step.name = name;
+  step.restarts = !r().has_effects;
   return step;
+}
+
+// The generator that draws where a call names none.
+PyObject* usual_generator = nullptr;
+
+// A call draws: from the generators among its arguments, or their states, or else from the usual one.
+void note_draw(PyObject* const* args, Py_ssize_t n) {
+  Body& body = r().body;
+  r().has_effects = body.draws = true;
+  const auto add = [&body](PyObject* o) {
+    if (std::find(body.generators.begin(), body.generators.end(), o) == body.generators.end()) body.generators.push_back(Py_NewRef(o));
+  };
+  bool named = false;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!PyCapsule_CheckExact(args[i]) && !(usual_generator && Py_TYPE(args[i]) == Py_TYPE(usual_generator))) continue;
+    add(args[i]);
+    named = true;
+  }
+  if (!named && usual_generator) add(usual_generator);
+}
+
+// Whether an answer can be compared with a later one.
+bool is_plain(PyObject* o) {
+  if (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o)) return true;
+  bool plain = PyTuple_CheckExact(o);
+  for (Py_ssize_t i = 0; plain && i < PyTuple_GET_SIZE(o); ++i) plain = is_plain(PyTuple_GET_ITEM(o, i));
+  return plain;
 }
 
 Value written(const Tensor* t) {
@@ -178,14 +208,15 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
     r().makes = nullptr;
   }
   if (!result) end_capture("raises an exception, and catches it");
-  if (!result || result == Py_NotImplemented || kernel.border == Border::Asks) return result;
-  if (kernel.border == Border::Reads) {
-    end_capture("asks for values of a tensor");
-    return result;
-  }
+  if (!result || kernel.border == Border::Asks) return result;
+  const bool reads = kernel.border == Border::Reads, compares = reads || kernel.border == Border::Refuses;
+  const bool done = result != Py_NotImplemented;
+  if (compares && ((r().body.split >= 0 && r().has_effects) || !done || (reads && !is_plain(result)))) end_capture("asks for values of a tensor");
+  if (!done || !recording()) return result;
+  if (compares && r().body.split < 0) r().body.last_check = now();
+  if (reads) step.answer = Py_NewRef(result);
   if (kernel.border == Border::Looks && step.makes.empty()) return result;  // it shows memory
-  r().has_effects |= kernel.draws;
-  r().body.draws |= kernel.draws;
+  if (kernel.draws) note_draw(args, kwnames ? n + PyTuple_GET_SIZE(kwnames) : n);
   each_result(result, [&](size_t, Py_ssize_t elements) { step.results.push_back(elements); });
   step.function = f;
   step.self = self;
@@ -244,12 +275,15 @@ void record_fill(Tensor* to, char byte) {
 }
 
 bool record_truth(Tensor* t) {
-  if (r().has_effects || t->numel() != 1 || category_of(t->dtype) > Category::Integer || t->flags & kLazy) return false;
+  if (std::exchange(r().allowed, false)) return true;
+  if ((r().body.split >= 0 && r().has_effects) || t->numel() != 1 || category_of(t->dtype) > Category::Integer || t->flags & kLazy) return false;
   Step step = new_step(Step::Check, "compare");
   step.args.push_back(read(t));
   step.numbers.assign(t->data(), t->data() + t->item());
-  if (recording()) add_step(std::move(step));
-  return recording();
+  if (!recording()) return false;
+  if (r().body.split < 0) r().body.last_check = now();
+  add_step(std::move(step));
+  return true;
 }
 
 void record_constant(Tensor* made) {
@@ -284,6 +318,23 @@ bool is_graph_there(const Tensor* t) {
     for (int i = 0; i < node->n_edges; ++i) left.push_back(node->edges[i].node);
   }
   return false;
+}
+
+// The memory of leaves of the run, and of their gradients, that nothing but the graph of an output holds.
+void note_leaves(const Tensor* t, std::unordered_set<const Storage*>* held) {
+  std::vector<const Node*> left = {t->grad_fn.peek()};
+  std::unordered_set<const Node*> seen = {nullptr};
+  while (!left.empty()) {
+    const Node* node = left.back();
+    left.pop_back();
+    if (!seen.insert(node).second) continue;
+    for (int i = 0; i < node->n_edges; ++i) left.push_back(node->edges[i].node);
+    const Tensor* leaf = node->variable;
+    if (node->kind != Node::Accumulate || !leaf || Py_REFCNT(leaf) != 1) continue;
+    const Tensor* grad = leaf->grad.peek();
+    if (leaf->storage()->references == 1) held->insert(leaf->storage());
+    if (grad && Py_REFCNT(grad) == 1 && grad->storage()->references == 1) held->insert(grad->storage());
+  }
 }
 
 void end_recording() {
@@ -406,9 +457,11 @@ const char* note_outputs(PyObject* outputs) {
   for (size_t i = 0; i < r().inputs.size(); ++i) {
     if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get()) return "sets the .grad of an argument";
   }
+  std::unordered_set<const Storage*> held;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) note_leaves(as_tensor(PyTuple_GET_ITEM(outputs, i)), &held);
   for (const auto& [storage, number] : r().memory_of) {
     const Memory& m = body.memories[number];
-    if (m.origin == Memory::Made && m.alive && !m.fresh) return "keeps a tensor beyond its end";
+    if (m.origin == Memory::Made && m.alive && !m.fresh && !held.count(storage)) return "keeps a tensor beyond its end";
   }
   return nullptr;
 }
@@ -449,6 +502,7 @@ PyObject* second(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   Body& body = r().body;
   body.split = now();
+  r().has_effects = false;
   body.n_first = static_cast<size_t>(PyTuple_GET_SIZE(args[0]));
   body.n_incoming = static_cast<size_t>(PyTuple_GET_SIZE(args[1]));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i) {
@@ -497,6 +551,12 @@ PyObject* end(PyObject*, PyObject* outputs) {
     m.number = static_cast<int>(r().body.leaves.size()) - 1;
   }
   r().body.n_inputs = r().inputs.size();
+  for (int i = 0; i <= r().body.last_check; ++i) r().body.steps[static_cast<size_t>(i)].restarts = true;
+  for (size_t i = 0; i < r().body.memories.size(); ++i) {
+    const Memory& m = r().body.memories[i];
+    if (m.origin != Memory::Made && m.first_write >= 0 && m.first_write < r().body.last_check)
+      r().body.put_back.push_back(static_cast<int>(i));
+  }
   for (size_t i = 0; i < r().body.memories.size() && r().body.split >= 0; ++i) {
     Memory& m = r().body.memories[i];
     const bool crosses = m.origin == Memory::Made && m.first >= 0 && m.first < r().body.split && m.last >= r().body.split;
@@ -552,6 +612,26 @@ PyObject* made_of_numbers(PyObject*, PyObject* o) {
   return Py_NewRef(o);
 }
 
+// capture_allow(): the next value of a tensor that Python reads is given back by the run, and nothing else is done with it.
+PyObject* allow(PyObject*, PyObject*) {
+  if (recording()) r().allowed = true;
+  Py_RETURN_NONE;
+}
+
+// capture_region(kept): the run must not write the first memories, all for -1. The number before.
+PyObject* region(PyObject*, PyObject* o) {
+  const Py_ssize_t kept = PyLong_AsSsize_t(o);
+  if (PyErr_Occurred()) return nullptr;
+  if (!tls.recorder) return PyLong_FromLong(0);
+  return PyLong_FromSize_t(std::exchange(r().kept, kept < 0 ? r().body.memories.size() : static_cast<size_t>(kept)));
+}
+
+// capture_generator(generator): what draws where a call names none.
+PyObject* generator(PyObject*, PyObject* o) {
+  Py_XSETREF(usual_generator, Py_NewRef(o));
+  Py_RETURN_NONE;
+}
+
 PyObject* capturing(PyObject*, PyObject*) { return PyBool_FromLong(tls.recorder != nullptr); }
 
 PyObject* captures(PyObject*, PyObject*) { return PyBool_FromLong(recording()); }
@@ -573,6 +653,9 @@ PyMethodDef kFunctions[] = {
     {"capture_writes", method_of<writes>(), METH_NOARGS, "The tensors that guards hold which the run may have written."},
     {"version_of", method_of<version>(), METH_O, "How often a tensor's storage was written; nothing is said of it to a recorder."},
     {"captures", method_of<captures>(), METH_NOARGS, "Whether a run of this thread is recorded, and nothing has ended that."},
+    {"capture_allow", method_of<allow>(), METH_NOARGS, "The next value of a tensor that Python reads is only given back."},
+    {"capture_region", method_of<region>(), METH_O, "A region begins that must not write what is there, or ends."},
+    {"capture_generator", method_of<generator>(), METH_O, "Names the generator that draws where a call names none."},
     {"capturing", method_of<capturing>(), METH_NOARGS, "Whether a run of this thread is being recorded."},
     {"made_of_numbers", method_of<made_of_numbers>(), METH_O, "The tensor, whose elements were written from Python's numbers."},
     {"keep_constant", method_of<keep_constant>(), METH_O, "The tensor, marked as of the library: its elements never change."},

@@ -17,8 +17,8 @@ namespace rushlight {
 
 // What a kernel does with memory. Looks: it may show memory of its arguments; Computes: in new memory; Writes: into its arguments;
 // Fills: into its first tensor, without reading that; Asks: it answers Python from layouts alone, or makes memory without contents;
-// Reads: its answer, or whether there is one, is a matter of values.
-enum class Border : uint8_t { Looks, Computes, Writes, Fills, Asks, Reads };
+// Reads: its answer is no tensor, and a matter of values; Refuses: it computes in new memory, where it takes the values.
+enum class Border : uint8_t { Looks, Computes, Writes, Fills, Asks, Reads, Refuses };
 struct KernelFacts {
   const char* name;
   Border border;

@@ -20,7 +20,8 @@ struct Memory {
   bool alive = true;     // while recording
   bool fresh = false;    // the program gives it away: new in each replay
   bool saved = false;    // written in the forward run, read in the backward run: new in each replay
-  bool changed = false;  // of a constant: written by a step
+  bool changed = false;  // written by a step
+  int first_write = -1;  // that step
   bool has_graph = false;  // Input: the tensor was made by a node
   int number = -1;       // of the argument, or of the leaf
   size_t nbytes = 0;
@@ -64,7 +65,6 @@ struct Step {
   enum Kind : uint8_t { Kernel, Machine, Block, Copy, Fill, Check } kind;
   const char* name;
   Site site;  // strong
-  bool after_effects = false;  // something was written before that was there before, or drawn: the call cannot be made anew
   KernelFunction function = nullptr;  // Kernel
   PyObject* self = nullptr;           // borrowed: the module of kernels
   PyObject* kwnames = nullptr;        // strong: the names of the last arguments
@@ -72,12 +72,14 @@ struct Step {
   std::vector<Value> args;            // Machine, Block, Copy, Fill: the operand that is written comes last
   std::vector<int> makes;             // Kernel: the memories of the storages that it makes, in order
   std::vector<Py_ssize_t> results;    // Kernel: how many elements its results have
+  PyObject* answer = nullptr;         // Kernel: strong; what it has to answer again, or nullptr
   const Program* program = nullptr;   // Machine
   DType compute = DType::F32;
   BlockFn block = nullptr;    // Block
   std::vector<char> numbers;  // Block: the second operand, where that is a number; Check: the bytes of the value
   char byte = 0;              // Fill
   Py_ssize_t size = 0;        // Block, Fill: elements, bytes
+  bool restarts = false;      // nothing that was there before is written before it: a call may begin anew, eagerly
   // Of the finished program.
   std::vector<PyObject*> given;      // the arguments, as `function` takes them; strong
   std::vector<Storage*> storages;    // borrowed: those of `makes`
@@ -104,6 +106,7 @@ struct Load {
   PyObject *dict, *key;  // strong
   Py_ssize_t item;       // or -1
   int step, arg;
+  bool negative;  // the argument is minus the number
 };
 // A value that has to be the same: dict[key].
 struct Fixed {
@@ -132,6 +135,11 @@ struct Body {
   std::vector<int> saved;  // memories
   std::vector<PyObject*> reads;  // strong: tensors that guards hold, and the second part reads
   bool draws = false;
+  // What is put back where a value is another than it was: the last step that compares, or -1; what is written before it (memories);
+  // what is drawn from (generators, or capsules of their states; strong).
+  int last_check = -1;
+  std::vector<int> put_back;
+  std::vector<PyObject*> generators;
   std::vector<Load> loads;
   std::vector<Fixed> fixed;
   PyObject* arena = nullptr;  // a tensor: the memory of all that does not leave the program

@@ -5,6 +5,7 @@
 #include "core/layout.h"
 #include "core/program.h"
 #include "core/state.h"
+#include "kernels/random.h"
 
 namespace rushlight {
 
@@ -64,6 +65,11 @@ PyObject* given_of(const Body& body, const Value& v) {
 
 Tensor* given_at(const Step& step, size_t i) { return as_tensor(step.given[i]); }
 
+void set_number(BoundMachine& bound, DType compute, int i, double value) {
+  if (compute == DType::F32) *reinterpret_cast<float*>(&bound.numbers[i]) = static_cast<float>(value);
+  else bound.numbers[i] = value;
+}
+
 // A machine's step in which only addresses change, where it is small enough to run with the GIL.
 std::unique_ptr<BoundMachine> bound(const Step& step) {
   const size_t n = step.given.size() - 1;
@@ -92,8 +98,7 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
         PyErr_Clear();
         return nullptr;
       }
-      if (step.compute == DType::F32) *reinterpret_cast<float*>(&made->numbers[i]) = static_cast<float>(v);
-      else made->numbers[i] = v;
+      set_number(*made, step.compute, static_cast<int>(i), v);
       made->operands.push_back(Strided{reinterpret_cast<char*>(&made->numbers[i]), step.compute, made->strides[i].data()});
       whole = false;
     } else {
@@ -175,19 +180,17 @@ int run_kernel_step(const Step& step) {
   const Ref done(step.function(step.self, step.given.data(), step.count, step.kwnames));
   tls.planned = nullptr;
   if (done && done.get() != Py_NotImplemented && planned.next == planned.end) {
-    bool same = true;
+    bool same = !step.answer || same_value(done.get(), step.answer);
     each_result(done.get(), [&](size_t i, Py_ssize_t elements) { same &= i < step.results.size() && step.results[i] == elements; });
     if (same) return 0;
   }
-  if (!step.after_effects) {  // an eager call says what is wrong, or computes what has another size now
+  if (step.restarts) {  // an eager call says what is wrong with the values, or goes another way
     PyErr_Clear();
     return 1;
   }
   if (!done) return -1;
-  PyErr_Format(PyExc_RuntimeError,
-               "%s: these values have a result of another size, or none, than those of the captured call; what came before it is "
-               "done. Call the function under torch.compiler.set_stance(\"force_eager\").",
-               step.name);
+  PyErr_Format(PyExc_RuntimeError, "torch.compile: in a captured call, %s refused the values that it was given here:\n%s", step.name,
+               site_text(step.site).c_str());
   return -1;
 }
 
@@ -241,6 +244,38 @@ class Replaying {
   bool grad_;
 };
 
+// What a run writes and draws before its last comparison, as it was at the start.
+class Start {
+ public:
+  // `given`: by memory, the storages of arguments and gradients.
+  Start(const Body& body, const std::vector<Storage*>& given) {
+    if (body.last_check < 0) return;
+    for (int i : body.put_back) {
+      const Storage* s = body.memories[i].origin == Memory::There ? body.memories[i].storage : given[i];
+      memories_.emplace_back(s->data, std::vector<char>(s->data, s->data + s->nbytes));
+    }
+    for (PyObject* o : body.generators) {
+      Generator* g = state_of(o);
+      if (g) states_.emplace_back(g, *g);
+    }
+  }
+  void put_back() {
+    for (auto& [data, bytes] : memories_) std::memcpy(data, bytes.data(), bytes.size());
+    for (auto& [g, state] : states_) *g = state;
+  }
+
+ private:
+  static Generator* state_of(PyObject* o) {
+    const Ref state(PyCapsule_CheckExact(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "_state"));
+    if (state && PyCapsule_CheckExact(state.get())) return static_cast<Generator*>(PyCapsule_GetPointer(state.get(), PyCapsule_GetName(state.get())));
+    PyErr_Clear();
+    return nullptr;
+  }
+
+  std::vector<std::pair<char*, std::vector<char>>> memories_;
+  std::vector<std::pair<Generator*, Generator>> states_;
+};
+
 }  // namespace
 
 namespace {
@@ -286,8 +321,12 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
     if (value && l.item >= 0)
       value = PyTuple_CheckExact(value) && l.item < PyTuple_GET_SIZE(value) ? PyTuple_GET_ITEM(value, l.item) : nullptr;
     if (!value || !PyFloat_CheckExact(value)) return PyErr_Occurred() ? -1 : 0;
-    PyObject* before = std::exchange(body.steps[l.step].given[l.arg], Py_NewRef(value));
-    Py_DECREF(before);
+    const double number = l.negative ? -PyFloat_AS_DOUBLE(value) : PyFloat_AS_DOUBLE(value);
+    PyObject* given = l.negative ? PyFloat_FromDouble(number) : Py_NewRef(value);
+    if (!given) return -1;
+    Step& step = body.steps[l.step];
+    Py_DECREF(std::exchange(step.given[l.arg], given));
+    if (step.bound) set_number(*step.bound, step.compute, l.arg, number);
   }
   for (size_t i = 0; i < part.n_given; ++i) {
     const Storage* s = as_tensor(args[i])->storage();
@@ -330,6 +369,8 @@ class Run {
     }
     return true;
   }
+
+  const std::vector<Storage*>& storages() const { return storages_; }
 
   PyObject* outputs() {
     Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(part_.to - part_.from)));
@@ -430,13 +471,15 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
   const int alike = are_alike(body, args, part);
   if (alike <= 0) return alike < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
   Run run(body, args, part);
+  if (!run.bind()) return nullptr;
+  Start start(body, run.storages());
   int stopped;
   {
-    if (!run.bind()) return nullptr;
     const Replaying replaying(&body);
     stopped = 0;
     for (int i = part.begin; i < part.end && !stopped; ++i) stopped = run_step(body.steps[static_cast<size_t>(i)]);
   }
+  if (stopped > 0) start.put_back();
   if (stopped) return stopped < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
   Ref outputs(run.outputs());
   if (!outputs || !run.leave()) return nullptr;
@@ -480,6 +523,7 @@ int captured_traverse(PyObject* self, visitproc visit, void* arg) {
   for (const Output& o : body->outputs) Py_VISIT(o.object);
   for (PyObject* leaf : body->leaves) Py_VISIT(leaf);
   for (PyObject* o : body->reads) Py_VISIT(o);
+  for (PyObject* o : body->generators) Py_VISIT(o);
   for (const auto& [tensor, by] : body->versions) Py_VISIT(tensor);
   for (const Load& l : body->loads) {
     Py_VISIT(l.dict);
@@ -508,11 +552,13 @@ void captured_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// load(dict, key, item, number): what the run read there, `number`, is read anew in each replay. How many arguments it is.
+// load(dict, key, item, number, negative): what the run read there, `number` or minus it, is read anew in each replay. How many
+// arguments it is.
 PyObject* load(PyObject* self, PyObject* args) {
   PyObject *dict, *key, *number;
   Py_ssize_t item;
-  if (!PyArg_ParseTuple(args, "O!OnO", &PyDict_Type, &dict, &key, &item, &number)) return nullptr;
+  int negative;
+  if (!PyArg_ParseTuple(args, "O!OnOp", &PyDict_Type, &dict, &key, &item, &number, &negative)) return nullptr;
   Body& body = *reinterpret_cast<Captured*>(self)->body;
   long count = 0;
   const auto is_inside = [number](const auto& inside, const Value& v) -> bool {
@@ -528,7 +574,7 @@ PyObject* load(PyObject* self, PyObject* args) {
     const Step& step = body.steps[i];
     for (size_t k = 0; k < step.given.size(); ++k) {
       if (step.given[k] != number) continue;
-      body.loads.push_back({Py_NewRef(dict), Py_NewRef(key), item, static_cast<int>(i), static_cast<int>(k)});
+      body.loads.push_back({Py_NewRef(dict), Py_NewRef(key), item, static_cast<int>(i), static_cast<int>(k), negative != 0});
       ++count;
     }
   }
@@ -587,6 +633,7 @@ void clear_body(Body* body) {
     for (PyObject*& o : step.given) Py_CLEAR(o);
     for (Value& v : step.args) clear_value(&v);
     Py_CLEAR(step.kwnames);
+    Py_CLEAR(step.answer);
     forget_site(&step.site);
   }
   for (Operand& o : body->operands) Py_CLEAR(o.tensor);
@@ -597,6 +644,7 @@ void clear_body(Body* body) {
   for (Output& o : body->outputs) Py_CLEAR(o.object);
   for (PyObject*& leaf : body->leaves) Py_CLEAR(leaf);
   for (PyObject*& o : body->reads) Py_CLEAR(o);
+  for (PyObject*& o : body->generators) Py_CLEAR(o);
   for (auto& version : body->versions) Py_CLEAR(version.first);
   for (Load& l : body->loads) {
     Py_CLEAR(l.dict);

@@ -19,7 +19,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import nn
-from rushlight._capture.run import Compiled
+from rushlight._capture.run import Compiled, set_checks
 
 F = nn.functional
 
@@ -244,7 +244,9 @@ def main() -> Iterator[None]:
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--check", action="store_true", help="compare each replay with an eager call")
     options = parser.parse_args()
+    set_checks(options.check)
     warnings.simplefilter("ignore")
     total: dict[str, int] = {}
     why: dict[str, int] = {}

@@ -20,7 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "table"))
 import cases
 
 # Ops whose samples are all refused: they answer Python with values, or compute in NumPy.
-REFUSED: frozenset[str] = frozenset()
+REFUSED: frozenset[str] = frozenset(
+    "_round_decimals _pivot_matrix matrix_exp _index_fill_tensor _segment_reduce _gelu_given "
+    "embedding_bag fake_quantize_per_tensor_affine".split()
+)
 
 
 def captured(function: Any, inputs: list[torch.Tensor]) -> tuple[list[torch.Tensor], Any]:
@@ -101,16 +104,16 @@ def outcome(function: Any, inputs: list[torch.Tensor]) -> tuple[str, str]:
             expected = seeded(function, expected_of)
         except Exception as error:
             try:
-                if seeded(program.replay, given) is NotImplemented:
+                if seeded(program.replay, given) is NotImplemented:  # the call begins anew
                     continue
             except type(error):
                 continue
             return "wrong", f"{error!r} and no error"
         replayed = seeded(program.replay, given)
         if replayed is NotImplemented:
-            if values is inputs:
-                return "wrong", "not replayed on its own values"
-            continue
+            if [bits([t]) for t in given] != [bits([t]) for t in values]:
+                return "wrong", "not replayed, and arguments were written"
+            replayed = function(*given)
         if bits(expected) != bits(list(replayed)):
             return "wrong", f"{expected} and {replayed}"
         if bits(expected_of) != bits(given):

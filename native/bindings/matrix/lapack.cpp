@@ -1111,7 +1111,7 @@ const KernelRows rows{
     long_kernel<det, "det(a)">(),
     long_kernel<slogdet, "slogdet(a): (sign, logabsdet)">(),
     long_kernel<solve_triangular, "solve_triangular(a, b, upper, left, unitriangular)">(),
-    long_kernel<cholesky, "cholesky(a, upper)">(Border::Reads),
+    long_kernel<cholesky, "cholesky(a, upper)">(Border::Refuses),
     long_kernel<cholesky_ex, "cholesky_ex(a, upper, check_errors): (L, info)">(),
     long_kernel<cholesky_solve, "cholesky_solve(b, factor, upper)">(),
     long_kernel<cholesky_inverse, "cholesky_inverse(factor, upper)">(),

@@ -159,8 +159,17 @@ Ref total_norm2(List list) {
   return result;
 }
 
-// Multiplies every tensor in place.
-Nothing scale_(List list, double factor) {
+// Multiplies every tensor in place. The factor: a number, or a tensor of one float.
+Nothing scale_(List list, Any of) {
+  double factor;
+  TensorInfo one;
+  if (read_tensor(of, one)) {
+    if (!one.is_float() || one.size() != 1 || is_meta(one)) return {};
+    factor = by_type(one.dtype, [](const auto* v) -> double { return *v; }, one.data);
+  } else {
+    factor = PyFloat_AsDouble(of);
+    if (factor == -1 && PyErr_Occurred()) raised();
+  }
   for (Py_ssize_t i = 0; i < list.size(); i++) {
     TensorInfo a;
     if (!parameter(list.at(i), a)) return {};

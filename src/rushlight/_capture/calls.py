@@ -17,11 +17,13 @@ import os
 import re
 import sys
 import types
+import warnings
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from .. import _core
+from .. import _capture, _core
+from .._core import Tensor
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _IMPORTS = "<frozen importlib"
@@ -34,8 +36,18 @@ _COMPUTES = (
     *("_devices/__init__.py", "_devices/cpu.py", "_devices/meta.py", "_devices/generator.py"),
     *("_base/device.py", "_base/dtypes.py", "_base/size.py", "_base/pytree.py", "_base/handles.py"),
     *("_base/errors.py", "_base/late.py", "_base/missing.py", "_base/determinism.py"),
-    *("overrides.py", "return_types.py"),
+    *("overrides.py", "return_types.py", "_alias/spelling.py"),
     "_capture/",
+)
+# Functions of other files that compute. A checkpoint does not recompute in a run under observation.
+_COMPUTE = frozenset(
+    {
+        ("utils/checkpoint.py", "checkpoint"),
+        ("_base/outside.py", "_Type.__instancecheck__"),
+        ("_base/outside.py", "_Types.__getattr__"),
+        ("_callbacks.py", "_find"),
+        ("storage.py", "never.<locals>.<lambda>"),
+    }
 )
 # Functions in these files that set what outlives the run, read the random state, or warn.
 _SETS = frozenset(
@@ -91,6 +103,25 @@ READ_BY_NAME = frozenset(
 _OUTSIDE = frozenset("time posix nt _random random _io _thread _socket select _signal".split())
 
 
+# What programs say of their functions (torch.compiler): the code, or the function in C.
+PURE: set[object] = set()
+KEPT_OUT: set[object] = set()
+
+
+def told_of(function: Any) -> object:
+    """What stands for a function in these sets."""
+    function = getattr(function, "__func__", function)
+    return getattr(function, "__code__", function)
+
+
+def _is_within_pure(frame: FrameType | None) -> bool:
+    while frame is not None and PURE:
+        if frame.f_code in PURE:
+            return True
+        frame = frame.f_back
+    return False
+
+
 _STDLIB = os.path.dirname(os.__file__) + os.sep
 _WEAK = ("_weakrefset.py", "weakref.py")
 _OF_LOCKS = ("__enter__", "__exit__", "acquire", "release")
@@ -112,6 +143,8 @@ class Ran:
         self.library_scopes: dict[tuple[int, int], Scope] = {}
         self.dynamic = False
         self.trouble: str | None = None
+        # Copies of tensors whose `item()` the run only gives back, and these numbers.
+        self.values: list[tuple[Tensor, Any]] = []
 
     @property
     def codes(self) -> dict[CodeType, dict[str, Any]]:
@@ -228,6 +261,10 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             key = id(code), id(frame.f_globals)
             if key in scopes or key in library:
                 return
+            if code in KEPT_OUT and ran.trouble is None:
+                ran.trouble = f"calls {code.co_qualname}(), which torch.compiler.disable keeps out"
+            if PURE and not is_librarys(code) and _is_within_pure(frame):
+                return
             if not is_librarys(code):
                 if code.co_filename.endswith(_WEAK) and code.co_name.endswith("remove"):
                     return  # an object was freed, some time
@@ -238,30 +275,40 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
                 return
             library[key] = code, frame.f_globals
             file = code.co_filename[len(_PACKAGE) :].replace(os.sep, "/")
-            if ran.trouble is None and (not file.startswith(_COMPUTES) or code.co_name in _SETS):
+            computes = file.startswith(_COMPUTES) or (file, code.co_qualname) in _COMPUTE
+            computes = computes and (code.co_name not in _SETS or warns_once(code.co_name))
+            if ran.trouble is None and not computes and not _is_within_pure(frame):
                 said = "warns" if code.co_name.startswith("warn") else f"calls {code.co_qualname}()"
                 ran.trouble = f"{said} at {place(frame)}, which does more than compute tensors"
         elif event == "c_call" and ran.trouble is None and frame is not here:
             if frame.f_code.co_filename.startswith(_IMPORTS):
                 return  # of modules that are there, or the trouble is told
+            if frame.f_back is here and arg.__name__ == "item" and type(arg.__self__) is Tensor:
+                if _core.captures() and is_returned(frame.f_code, frame.f_lasti):
+                    kept = arg.__self__.detach().clone()
+                    _core.capture_allow()
+                    ran.values.append((kept, kept.item()))
+                    _core.capture_allow()
             if is_librarys(frame.f_code):
                 pure = not _leaves_library(arg)
             else:
                 pure = is_pure(arg)
                 ran.dynamic |= arg.__name__ in READ_BY_NAME
-            if not pure:
+            if not pure and arg not in PURE and not _is_within_pure(frame):
                 name = name_of(arg)
                 ran.trouble = (
                     f"calls {name}() at {place(frame)}, whose result or effect may differ each "
                     "time: call it outside, and pass what it gives in as an argument"
                 )
 
-    before = sys.getprofile()
+    before, watching = sys.getprofile(), _capture.watching
+    _capture.watching = True
     sys.setprofile(profile)
     try:
         ran.result = function(*args, **kwargs)
     finally:
         sys.setprofile(before)
+        _capture.watching = watching
     for code, _ in scopes.values():
         line = names_of(code).imports
         if line is not None and ran.trouble is None:
@@ -269,6 +316,64 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             ran.trouble = f"imports inside a function at {where}: import at the top of the file"
         ran.dynamic |= names_of(code).dynamic
     return ran
+
+
+_PUSHES = frozenset("LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_BORROW LOAD_CONST LOAD_DEREF".split())
+_SKIPS = frozenset("CACHE RESUME NOP PRECALL KW_NAMES EXTENDED_ARG COPY_FREE_VARS".split())
+
+
+@functools.lru_cache(maxsize=256)
+def is_returned(code: CodeType, at: int) -> bool:
+    """Whether what the call at an offset of the code gives is returned, alone or in a container,
+    and nothing else is done with it. Code without branches is understood, where calls have none of
+    it among their arguments."""
+    stack: list[bool] = [True]  # whether a value holds it; what was below is not known
+    names: set[str] = set()  # of local variables that hold it
+    for i in dis.get_instructions(code):
+        op, n = i.opname, i.arg or 0
+        if i.offset <= at or op in _SKIPS:
+            continue
+        if op == "RETURN_VALUE":
+            return stack[-1:] == [True]
+        if op in _PUSHES:
+            stack.append(i.argval in names if "FAST" in op else False)
+        elif op == "PUSH_NULL":
+            stack.append(False)
+        elif op == "LOAD_GLOBAL":
+            stack += [False] * (1 + (n & 1 if sys.version_info >= (3, 11) else 0))
+        elif op in ("LOAD_ATTR", "LOAD_METHOD"):
+            if not stack or stack.pop():
+                return False
+            is_method = op == "LOAD_METHOD" or (sys.version_info >= (3, 12) and n & 1)
+            stack += [False] * (2 if is_method else 1)
+        elif op == "STORE_FAST" and stack:
+            (names.add if stack.pop() else names.discard)(i.argval)
+        elif op == "POP_TOP" and stack:
+            stack.pop()
+        elif op in ("CALL", "BINARY_SUBSCR", "BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP"):
+            count = {"CALL": n + 2, "BINARY_SUBSCR": 2, "BUILD_MAP": 2 * n}.get(op, n)
+            count += op == "BUILD_CONST_KEY_MAP"
+            builds = op.startswith("BUILD")
+            if count > len(stack) and not builds:
+                return False  # of what was there before
+            held = any(stack[max(len(stack) - count, 0) :])
+            del stack[max(len(stack) - count, 0) :]
+            if held and not builds:
+                return False
+            stack.append(held)
+        else:
+            return False
+    return False
+
+
+def warns_once(name: str) -> bool:
+    """Whether a function of the library warns, and a warning is shown once: it was, in the first
+    calls."""
+    always = any(
+        action in ("always", "error", "all") and category.__module__ == "builtins"
+        for action, _, category, *_ in warnings.filters
+    )
+    return name in ("warn", "warn_once") and not always
 
 
 def name_of(function: Any) -> str:
@@ -311,7 +416,7 @@ def _is_cores(cls: type) -> bool:
 def _leaves_library(function: Any) -> bool:
     """Whether a C function that the library's own code calls does more than compute."""
     if function.__name__ in _SETS:
-        return True
+        return not warns_once(function.__name__)
     module = _module_of(function)
     if module == "builtins":
         return function.__name__ in ("print", "open", "input", "breakpoint")

@@ -74,6 +74,7 @@ class Again:
     ) -> None:
         self.function, self.args, self.kwargs, self.inputs = function, args, kwargs, inputs
         self.random = get_rng_state() if draws else None
+        self.compare: Callable[..., None] | None = None  # of replayed gradients (check.py)
 
     def gradients(self, graph: Graph, leaves: list[Tensor], incoming: list[Any]) -> list[Any]:
         """The gradients by an eager call, which leaves what it writes as it was."""
@@ -129,6 +130,8 @@ class _Call(Function):
             made = graph.program.second(*given, *fitted, *bytes_)
         if made is NotImplemented:
             return None, None, None, *again.gradients(graph, ctx.leaves, incoming)
+        if again.compare is not None:
+            again.compare(incoming, made)
         of = iter(made)
         return None, None, None, *[next(of) if given else None for given in graph.given]
 

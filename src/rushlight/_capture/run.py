@@ -21,11 +21,12 @@ from typing import Any
 from .. import _core
 from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
+from .._devices.generator import default_generator
 from .calls import Ran, observe
 from .node import Again, Graph, called
-from .state import State
+from .state import _VISITS, State
 
-__all__ = ["Compiled", "reset", "set_stance"]
+__all__ = ["Compiled", "reset", "set_checks", "set_stance"]
 
 LIMIT = 8  # variants of one function, as PyTorch has it
 _TRIES = 2  # captures that may fail for what only a first call does
@@ -34,7 +35,6 @@ _CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...))
 _turn = threading.Lock()  # one capture at a time
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
 _stance = "default"
-_checks = os.environ.get("RUSHLIGHT_CAPTURE", "") == "check"
 
 
 def set_stance(stance: str) -> str:
@@ -55,6 +55,16 @@ class _Number(float):
     anew in each replay; after any other use it has to stay the same."""
 
     used = False
+    minus: _Number | None = None  # the same of minus the number
+
+    def __neg__(self) -> _Number:
+        if self.minus is None:
+            self.minus = _Number(-float.__float__(self))
+        return self.minus
+
+    def is_used(self) -> bool:
+        minus = self.minus
+        return self.used or (minus is not None and (minus.used or minus.minus is not None))
 
 
 def _noting(name: str) -> Any:
@@ -69,7 +79,7 @@ def _noting(name: str) -> Any:
 
 for _name in vars(float):
     if callable(getattr(float, _name)) and _name not in (
-        *("__new__", "__getattribute__", "__getformat__", "__init_subclass__", "__subclasshook__"),
+        *("__new__", "__neg__", "__getattribute__", "__getformat__", "__init_subclass__", "__subclasshook__"),
         *("__class__", "__doc__", "fromhex"),
     ):
         setattr(_Number, _name, _noting(_name))
@@ -95,10 +105,18 @@ class _Loaded:
         """Tell a program which of its arguments to read where, and what has to be the same."""
         for (d, key, value), numbers in zip(self.before, self.numbers, strict=True):
             at = range(len(numbers)) if type(value) is tuple else [-1]
-            if any(type(n) is not _Number or n.used for n in numbers) or not all(
-                [program.load(d, key, i, n) for i, n in zip(at, numbers, strict=True)]
+            if any(type(n) is not _Number or n.is_used() for n in numbers) or not all(
+                [_is_loaded(program, d, key, i, n) for i, n in zip(at, numbers, strict=True)]
             ):
                 program.fix(d, key, value)
+
+
+def _is_loaded(program: Any, d: dict[str, Any], key: str, item: int, number: _Number) -> bool:
+    """Have a program read a number anew in each replay; whether it is all that the run did with it."""
+    found = program.load(d, key, item, number, False)
+    if number.minus is None:
+        return found > 0
+    return program.load(d, key, item, number.minus, True) > 0
 
 
 class Variant:
@@ -111,6 +129,7 @@ class Variant:
         self.state, self.program, self.spec = state, program, spec
         # Of each leaf of the results: the number of an output, or a constant.
         self.leaves = leaves
+        self.items: list[tuple[int, int]] = []  # leaves that are the number in an output
         self.only = len(leaves) == 1 and spec.is_leaf() and leaves[0][0]
 
     def replayed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -131,7 +150,20 @@ class Variant:
 
     def result(self, outputs: tuple[Tensor, ...]) -> Any:
         leaves = [outputs[value] if is_output else value for is_output, value in self.leaves]
+        for i, output in self.items:
+            leaves[i] = outputs[output].item()
         return tree_unflatten(leaves, self.spec)
+
+
+_variant = Variant
+
+
+def set_checks(on: bool) -> None:
+    """Set whether each replay of what is captured from here on is compared with an eager call."""
+    from .check import CheckedVariant
+
+    global _variant
+    _variant = CheckedVariant if on else Variant
 
 
 class Compiled:
@@ -202,7 +234,7 @@ class Compiled:
             if self._calls == 1:
                 return self.function(*args, **kwargs)
             if self._ran is None:
-                self._ran = observe(self.function, args, kwargs)
+                self._ran = _observed(self.function, args, kwargs)
                 if self._ran.trouble:
                     self._stop(self._ran.trouble)
                 return self._take()
@@ -226,7 +258,7 @@ class Compiled:
         again = Again(self.function, args, kwargs, before.inputs, draws=True)
         _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
         try:
-            self._ran = observe(self.function, args, kwargs)
+            self._ran = _observed(self.function, args, kwargs)
         except BaseException:
             _core.capture_stop()
             raise
@@ -237,10 +269,18 @@ class Compiled:
         outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
         after = State(self.function, args, kwargs, self._ran, loaded=True)
         self.why = _why(self._ran, before, after, leaves)
+        items = _items(self._ran.values, leaves)
+        if items is None:
+            self.why = self.why or "gives back equal numbers, which cannot be told apart"
+        shown = len(outputs)
+        outputs += [t for t, _ in self._ran.values]
         graph, grads = None, []
         if self.why is None and _core.captures() and any(map(_core.has_graph, outputs)):
-            graph = Graph(outputs, before, _core.capture_writes())
-            grads, self.why = graph.record(outputs)
+            if items:
+                self.why = "gives back a number and a graph: return loss.detach() with it"
+            else:
+                graph = Graph(outputs, before, _core.capture_writes())
+                grads, self.why = graph.record(outputs)
         program = _core.capture_end((*outputs, *grads))
         if self.why is None and isinstance(program, tuple):
             self.why = f"{program[0]}{_at(program[1])}"
@@ -250,7 +290,9 @@ class Compiled:
             loaded.tell(program)
             if graph is not None:
                 graph.take(program)
-            self.variants.insert(0, Variant(self.function, before, program, told, spec, graph))
+            variant = _variant(self.function, before, program, told, spec, graph)
+            variant.items = [(at, shown + i) for i, at in enumerate(items or ())]
+            self.variants.insert(0, variant)
         else:
             self._failed += 1
             if self._ran.trouble or after.trouble or self._failed >= _TRIES:
@@ -270,6 +312,28 @@ class Compiled:
 
             raise _dynamo.exc.Unsupported(said)
         warnings.warn(said, UserWarning, stacklevel=5)
+
+
+def _observed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:
+    """A run under observation, in which compiled functions are as they are without."""
+    before = set_stance("force_eager")
+    try:
+        return observe(function, args, kwargs)
+    finally:
+        set_stance(before)
+
+
+# A compiled function that is met is what it was made of.
+_VISITS[Compiled] = lambda state, compiled, path: state._visit(compiled.function, path)
+
+
+def _items(values: list[tuple[Tensor, Any]], leaves: list[Any]) -> list[int] | None:
+    """Which leaf each of the values is; None where that is not certain."""
+    if not values:
+        return []
+    told = [(type(x), repr(x)) for x in leaves]
+    read = [(type(x), repr(x)) for _, x in values]
+    return [told.index(x) for x in read] if all(told.count(x) == 1 for x in read) else None
 
 
 def _why(ran: Ran, before: State, after: State, leaves: list[Any]) -> str | None:
@@ -292,3 +356,8 @@ def _line(site: str) -> str:
         return ""
     file = first[0].partition('"')[2].rstrip('"')
     return f"{os.path.basename(file)}:{first[1].removeprefix('line ')}"
+
+
+_core.capture_generator(default_generator)
+if os.environ.get("RUSHLIGHT_CAPTURE", "") == "check":
+    set_checks(True)

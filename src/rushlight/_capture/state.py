@@ -18,6 +18,7 @@ import re
 import sys
 import types
 import typing
+import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -96,6 +97,15 @@ class _Record:
         return f"`{self.path}`" if self.kind == "cell" else f"`{self.path}.{key}`"
 
 
+    def now(self, key: Any) -> Any:
+        """The part as it is, which a later walk leaves out where less code has run."""
+        o: Any = self.object
+        if self.kind == "slots":
+            return getattr(o, key, ABSENT)
+        found = vars(o) if isinstance(o, type) else o if isinstance(o, dict) else {}
+        return found.get(key, ABSENT)
+
+
 class State:
     """The state that a run of `function` could have read; `ran`, an earlier run, has its code.
 
@@ -160,8 +170,15 @@ class State:
             self._class(type(t), f"the class {type(t).__name__}")
             self._of_tensor(t, "an argument", self._names)
         self._drain()
+        # What `namedtuple` makes is a function of its arguments.
+        made = {
+            id(code)
+            for code, names in ran.scopes.values()
+            if str(names.get("__name__", "")).startswith("namedtuple_")
+            or (code.co_qualname.startswith("namedtuple.<locals>.") and calls.is_pythons(code))
+        }
         for code in self._codes.values():
-            if id(code) not in self._accounted:
+            if id(code) not in self._accounted | made:
                 where = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
                 self._fail(f"{code.co_qualname}() at {where} ran, held by what cannot be followed")
         for held, path in self._containers.values():
@@ -221,6 +238,9 @@ class State:
         elif "_hook_step" in code.co_qualname:
             room = sys.modules["rushlight.optim.optimizer"]
             self._visit([room._pre_hooks, room._post_hooks], "the global hooks of optimizers")
+        elif calls.warns_once(code.co_name):
+            self._expect(vars(warnings), "filters", warnings.filters)
+            self._visit(warnings.filters, "the filters of warnings")
         elif file.endswith(("_casting.py", "autocast_mode.py")):
             self._local = True
             settings = vars(sys.modules["rushlight.amp._casting"].state)
@@ -453,7 +473,7 @@ class State:
             return self._tensor(o, path, chosen)
         attributes = _dict_of(o)
         self._row(3, (o, cls, attributes))
-        if self._loads and attributes and _room(cls).startswith("rushlight.optim."):
+        if self._loads and attributes and _room(cls).startswith(("rushlight.optim.", "torch.optim.")):
             for i, group in enumerate(attributes.get("param_groups", ())):
                 if type(group) is dict and id(group) not in self._seen:
                     self._seen[id(group)] = group
@@ -625,6 +645,8 @@ class State:
                 continue
             for key, value in record.parts.items():
                 now = after.parts.get(key, ABSENT)
+                if now is ABSENT:
+                    now = record.now(key)
                 if now is ABSENT and isinstance(record.object, (list, set)):
                     break
                 if not Guards.same(value, now):
@@ -711,7 +733,8 @@ def _is_known(cls: type) -> bool:
 
 
 def _is_inert(o: object) -> bool:
-    return isinstance(o, _INERT) or _is_number_class(type(o)) or _room(type(o)) == "rushlight._core"
+    ours = _room(type(o)) in ("rushlight._core", "torch._core")  # as `rushlight run` calls it
+    return ours or isinstance(o, _INERT) or _is_number_class(type(o))
 
 
 _VISITS: dict[type, Callable[[State, Any, str], None]] = {

@@ -150,7 +150,8 @@ def disable(
     fn: None = None, recursive: bool = True, *, reason: str | None = None
 ) -> Callable[[_T], _T]: ...
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """A function as it is; also a decorator with options.
+    """The function itself; also a decorator with options. Compiled functions that call it run
+    eagerly: what it does is not captured.
 
     >>> @torch.compiler.disable(recursive=False)
     ... def plain(x):
@@ -158,17 +159,34 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     >>> plain(2)
     2
     """
-    return _as_it_is if fn is None else fn
+    from .._capture import calls
+
+    if fn is None:
+        return disable
+    fn = getattr(fn, "_torchdynamo_orig_callable", fn)
+    if not isinstance(fn, (type, Module)):
+        calls.KEPT_OUT.add(calls.told_of(fn))
+    return fn
 
 
 def allow_in_graph(fn: _T) -> _T:
-    """A function as it is."""
+    """The function itself, in Python or in C, which is from now on taken for one whose result is a
+    matter of its arguments: what it calls and reads is not looked at, when a call is captured.
+
+    >>> import time
+    >>> torch.compiler.allow_in_graph(time.gmtime) is time.gmtime
+    True
+    """
+    from .._capture import calls
+
+    for f in fn if isinstance(fn, (list, tuple)) else [fn]:
+        calls.PURE.add(calls.told_of(f))
     return fn
 
 
 def assume_constant_result(fn: _T) -> _T:
-    """A function as it is."""
-    return fn
+    """The same of a function whose result is always that of the captured call."""
+    return allow_in_graph(fn)
 
 
 def wrap_numpy(fn: _T) -> _T:

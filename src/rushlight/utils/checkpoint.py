@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import _core, autograd
+from .. import _capture, _core, autograd
 from .._base import FOLDER
 from .._base.device import device
 from .._base.dtypes import dtype, float32
@@ -587,6 +587,13 @@ def checkpoint(
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
+    if _capture.watching and preserve and not use_reentrant and context_fn is noop_context_fn:
+        # A replay keeps what it needs, and computes nothing twice: the same values.
+        before = _core.capture_region(-1)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _core.capture_region(before)
     if not use_reentrant:
         return _checkpoint_without_reentrance(
             function, preserve, context_fn, determinism_check, debug, early_stop, args, kwargs

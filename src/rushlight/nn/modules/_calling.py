@@ -48,7 +48,19 @@ def registered(kind: Hooks, module: object, name: str, value: object) -> Any:
 
 
 def call_with_hooks(module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
-    """Runs `module.forward` between the hooks that apply to it."""
+    """Runs `module.forward` between the hooks that apply to it, or what `Module.compile` has made."""
+    compiled = module.__dict__.get("_compiled_call_impl")
+    if compiled is not None:
+        return compiled(*args, **kwargs)
+    return _hooked(module, args, kwargs)
+
+
+def call_uncompiled(module: Any, *args: Any, **kwargs: Any) -> Any:
+    """The call of a module that `Module.compile` was called of, as it is without."""
+    return _hooked(module, args, kwargs)
+
+
+def _hooked(module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
     own = module.__dict__
     none: dict[int, object] = {}
     pre = own.get("_forward_pre_hooks", none)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import copyreg
+import types
 import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
@@ -25,7 +26,7 @@ from ...autograd._swapped import swap_tensors
 from .._moving import Conversion, target
 from ..parameter import Buffer, Parameter
 from . import _hooks
-from ._calling import GLOBAL, call_with_hooks, registered
+from ._calling import GLOBAL, call_uncompiled, call_with_hooks, registered
 from ._hooks import register_module_backward_hook as register_module_backward_hook
 from ._hooks import (
     register_module_buffer_registration_hook as register_module_buffer_registration_hook,
@@ -280,6 +281,7 @@ class Module(StateMethods):
         state = {"_is_full_backward_hook": None, **absent, **reduced[2]}
         if _is_ours(type(self).__setstate__):  # which finds out for itself
             state.pop("_plain", None)
+        state.pop("_compiled_call_impl", None)
         return (*reduced[:2], state, *reduced[3:])
 
     def __copy__(self) -> Any:
@@ -311,7 +313,8 @@ class Module(StateMethods):
             return copy._reconstruct(self, memo, *reduced)  # type: ignore[attr-defined]
         made = cls.__new__(cls)
         memo[id(self)] = made
-        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        own = {k: v for k, v in self.__dict__.items() if k != "_compiled_call_impl"}
+        made.__dict__.update(copy.deepcopy(own, memo))
         return made
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -668,14 +671,19 @@ class Module(StateMethods):
         """Moves all parameters and buffers to the IPU."""
         return self._apply(lambda t: t.ipu(device))
 
-    def compile(self, *args: object, **kwargs: object) -> None:
-        """Nothing to do: calls are cheap without being compiled. Takes `torch.compile`'s settings.
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Calls of this module are captured and replayed from now on. Takes `torch.compile`'s
+        settings.
 
         >>> layer = nn.Linear(2, 1)
         >>> layer.compile()
         >>> layer(torch.zeros(3, 2)).shape
         torch.Size([3, 1])
         """
+        from ..._torch.compiler import compile
+
+        made = compile(types.MethodType(call_uncompiled, self), *args, **kwargs)
+        self.__dict__.update(_compiled_call_impl=made, _plain=False)
 
     def type(self, dst_type: Any) -> Self:
         """Casts all parameters and buffers to `dst_type`."""

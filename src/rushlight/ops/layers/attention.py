@@ -72,7 +72,7 @@ def _wide(t: Tensor) -> Tensor:
 
 def _triangle(scores: Tensor) -> Tensor:
     """The mask by which each query sees no key after its own place."""
-    return of(scores).tensor(np.tri(*scores.shape[-2:], dtype=bool))
+    return _core.made_of_numbers(of(scores).tensor(np.tri(*scores.shape[-2:], dtype=bool)))
 
 
 def _weights(scores: Tensor, mask: Tensor | None, causal: bool) -> Tensor:

@@ -104,7 +104,8 @@ def _joined(gs: Sequence[Any], shapes: list[tuple[int, ...]], join: Op, dim: int
     for g, shape in zip(gs, shapes, strict=True):
         if g is None:
             if shape not in zero:
-                zero[shape] = of(given).tensor(np.zeros(shape, given.dtype.numpy))
+                made = of(given).tensor(np.zeros(shape, given.dtype.numpy))
+                zero[shape] = _core.made_of_numbers(made)
             g = zero[shape]
         pieces.append(g)
     return join(pieces, dim)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
+from operator import attrgetter
 from operator import index as as_int
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -197,6 +198,9 @@ def as_type(a: Array, wanted: np.dtype[Any], copy: bool = True) -> Array:
         return a.astype(wanted, copy=copy)
 
 
+_name_of = cache(attrgetter("name"))  # NumPy makes it anew each time
+
+
 def fitted_number(value: Any, dtype: Any) -> Any:
     """A Python number as an element of the type holds it; torch's errors where it cannot.
 
@@ -216,7 +220,7 @@ def fitted_number(value: Any, dtype: Any) -> Any:
     kind = dtype.kind
     if type(value) is float and kind == "f" and -65504.0 <= value <= 65504.0:  # in every type
         return value
-    name = dtype.name
+    name = _name_of(dtype)
     if kind == "b":
         return value != 0
     real = value

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ... import _core
 from ..._base.dtypes import dtype
 from ..._base.outside import np
 from ..._base.size import Size
@@ -44,7 +45,8 @@ def in_steps(steps: Callable[..., Any], shapes: Callable[..., Any]) -> Callable[
                 if shape is None:
                     stand_ins.append(None)
                     continue
-                value = where.tensor(np.zeros((), dtype.numpy)).expand(shape)
+                zero = _core.made_of_numbers(where.tensor(np.zeros((), dtype.numpy)))
+                value = zero.expand(shape)
             stand_ins.append(value.detach())
             stand_ins[-1].requires_grad = want
         return steps(*stand_ins), tuple(stand_ins)
