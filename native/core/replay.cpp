@@ -32,8 +32,7 @@ size_t plan(std::vector<Memory>* memories, std::vector<size_t>* places) {
     taken.clear();
     for (int k : placed) {
       const Memory& other = (*memories)[k];
-      if (other.first <= m.last && m.first <= other.last)
-        taken.emplace_back((*places)[k], (*places)[k] + in_lines(other.nbytes));
+      if (other.first <= m.last && m.first <= other.last) taken.emplace_back((*places)[k], (*places)[k] + in_lines(other.nbytes));
     }
     std::sort(taken.begin(), taken.end());
     size_t at = 0;
@@ -69,7 +68,8 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
   const size_t n = step.given.size() - 1;
   const Tensor* out = given_at(step, n);
   const int ndim = out->ndim();
-  if (out->numel() > kReleaseSize || step.compute == DType::I64 || is_complex(step.compute) || is_half(step.compute)) return nullptr;
+  if (out->numel() > kReleaseSize || step.compute == DType::I64 || is_complex(step.compute) || is_half(step.compute))
+    return nullptr;
   auto made = std::make_unique<BoundMachine>();
   made->numbers.resize(n);
   made->strides.resize(n);
@@ -127,7 +127,8 @@ int finish(Body* body) {
     if (!(m.storage = foreign_storage(data, m.nbytes, true, Py_NewRef(body->arena)))) return -1;
   }
   for (Operand& o : body->operands) {
-    Tensor* t = new_on_storage(hold(body->memories[o.memory].storage), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
+    Tensor* t = new_on_storage(hold(body->memories[o.memory].storage), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim,
+                               o.offset);
     if (!(o.tensor = as_object(t))) return -1;
     t->flags |= o.flags;
   }
@@ -155,16 +156,19 @@ int run_machine_step(const Step& step) {
   const size_t n = step.given.size() - 1;
   const Tensor* out = given_at(step, n);
   if (!step.bound) {
-    const Ref done(as_object(run_program_into(*step.program, step.compute, step.given.data(), static_cast<int>(n), given_at(step, n))));
+    const Ref done(
+        as_object(run_program_into(*step.program, step.compute, step.given.data(), static_cast<int>(n), given_at(step, n))));
     return done ? 0 : -1;
   }
   BoundMachine& b = *step.bound;
   for (size_t i = 0; i < n; ++i) {
     if (is_tensor(step.given[i])) b.operands[i].data = given_at(step, i)->data();
   }
-  if (b.block) b.run(b.operands[b.inputs[0]].data, b.operands[b.inputs[1]].data, b.operands[b.inputs[2]].data, out->data(), out->numel());
-  else kernels().run_program(*step.program, step.compute, b.operands.data(), Strided{out->data(), out->dtype, out->strides()},
-                             out->ndim(), out->sizes());
+  if (b.block)
+    b.run(b.operands[b.inputs[0]].data, b.operands[b.inputs[1]].data, b.operands[b.inputs[2]].data, out->data(), out->numel());
+  else
+    kernels().run_program(*step.program, step.compute, b.operands.data(), Strided{out->data(), out->dtype, out->strides()},
+                          out->ndim(), out->sizes());
   return 0;
 }
 
@@ -288,7 +292,8 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
 // A program that runs: the storages that it holds, by memory. Those of arguments are pinned, new ones are given away.
 class Run {
  public:
-  Run(Body& body, PyObject* const* args, const Part& part) : body_(body), args_(args), part_(part), storages_(body.memories.size()) {}
+  Run(Body& body, PyObject* const* args, const Part& part)
+      : body_(body), args_(args), part_(part), storages_(body.memories.size()) {}
   ~Run() {
     for (Storage* s : storages_) drop(s);
   }
@@ -409,7 +414,8 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
   Body& body = *reinterpret_cast<Captured*>(self)->body;
   const Part part = part_of(body, kind);
   const size_t n_saved = kind == Part::Second ? body.saved.size() : 0;
-  if (body.busy || tls.capture != Capturing::Off || observed() || (body.split < 0) != (kind == Part::Whole)) Py_RETURN_NOTIMPLEMENTED;
+  if (body.busy || tls.capture != Capturing::Off || observed() || (body.split < 0) != (kind == Part::Whole))
+    Py_RETURN_NOTIMPLEMENTED;
   if (static_cast<size_t>(n) != part.n_given + n_saved) Py_RETURN_NOTIMPLEMENTED;
   const int alike = are_alike(body, args, part);
   if (alike <= 0) return alike < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
@@ -430,6 +436,17 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
 }
 
 PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::Whole); }
+// call(guards, made, args, kwargs): match and replay. `made`: of the outputs, the number of the result; None: all are the result; or
+// what makes it of them.
+PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  if (n != 4) return PyErr_Format(PyExc_TypeError, "call(guards, made, args, kwargs)");
+  const Ref inputs(matched_inputs(args[0], args[2], args[3]));
+  if (!inputs || inputs.get() == Py_None) return inputs ? Py_NewRef(Py_NotImplemented) : nullptr;
+  Ref outputs(run_part(self, PySequence_Fast_ITEMS(inputs.get()), PyTuple_GET_SIZE(inputs.get()), Part::Whole));
+  if (!outputs || outputs.get() == Py_NotImplemented || args[1] == Py_None) return outputs.release();
+  if (!PyLong_CheckExact(args[1])) return PyObject_CallOneArg(args[1], outputs.get());
+  return PySequence_GetItem(outputs.get(), PyLong_AsSsize_t(args[1]));
+}
 PyObject* replay_first(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::First); }
 PyObject* replay_second(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::Second); }
 
@@ -589,6 +606,7 @@ int init_capture_type(PyObject* module);
 int init_capture_type(PyObject* module) {
   static PyMethodDef methods[] = {
       {"replay", method_of<replay>(), METH_FASTCALL, "Runs the steps on other arguments: a tuple of outputs, or NotImplemented."},
+      {"call", method_of<call>(), METH_FASTCALL, "Replays a call that is like the captured one: its result, or NotImplemented."},
       {"first", method_of<replay_first>(), METH_FASTCALL, "The first of two parts: its outputs, and what the second needs."},
       {"second", method_of<replay_second>(), METH_FASTCALL,
        "The second part, of arguments, incoming gradients and what was saved: gradients."},

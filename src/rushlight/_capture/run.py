@@ -111,27 +111,31 @@ class Variant:
         self.state, self.program, self.spec = state, program, spec
         # Of each leaf of the results: the number of an output, or a constant.
         self.leaves = leaves
-        self.only = len(leaves) == 1 and spec.is_leaf() and leaves[0][0]
+        # replayed(args, kwargs): the result of a replay, or NotImplemented.
+        made: Any = self.result
+        if spec.is_leaf() and leaves[0][0]:
+            made = 0
+        elif spec == _flat(len(leaves)) and leaves == [(True, i) for i in range(len(leaves))]:
+            made = None
+        self.replayed = functools.partial(program.call, self.guards, made)
+        if graph is not None:
+            self.replayed = self._with_graph
 
-    def replayed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _with_graph(self, args: Any, kwargs: Any) -> Any:
         inputs = self.guards.match(args, kwargs)
         if inputs is None:
             return NotImplemented
-        if self.graph is not None:
-            return self._with_graph(args, kwargs, inputs)
-        outputs = self.program.replay(*inputs)
-        if self.only and outputs is not NotImplemented:
-            return outputs[0]
-        return outputs if outputs is NotImplemented else self.result(outputs)
-
-    def _with_graph(self, args: Any, kwargs: Any, inputs: list[Tensor]) -> Any:
-        again = Again(self.function, args, kwargs, inputs, draws=self.graph.draws)
+        again = Again(self.function, args, kwargs, list(inputs), draws=self.graph.draws)
         made = self.program.first(*inputs)
         return made if made is NotImplemented else self.result(called(self.graph, again, made))
 
     def result(self, outputs: tuple[Tensor, ...]) -> Any:
         leaves = [outputs[value] if is_output else value for is_output, value in self.leaves]
         return tree_unflatten(leaves, self.spec)
+
+
+def _flat(n: int) -> Any:
+    return tree_flatten((0,) * n)[1]
 
 
 class Compiled:
