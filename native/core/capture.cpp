@@ -184,6 +184,7 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
   r().body.draws |= kernel.draws;
   step.function = f;
   step.self = self;
+  step.has_effects = kernel.draws || kernel.border == Border::Writes || kernel.border == Border::Fills;
   step.count = n;
   step.kwnames = Py_XNewRef(kwnames);
   if (kwnames) n += PyTuple_GET_SIZE(kwnames);
@@ -399,7 +400,8 @@ const char* note_outputs(PyObject* outputs) {
     body.gradients.push_back(result);
   }
   for (size_t i = 0; i < r().inputs.size(); ++i) {
-    if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get()) return "sets the .grad of an argument";
+    if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get())
+      return "sets the .grad of an argument";
   }
   for (const auto& [storage, number] : r().memory_of) {
     const Memory& m = body.memories[number];
@@ -431,7 +433,8 @@ void fill_ones(Tensor* t) {
   const void* element = t->dtype == DType::F64 || t->dtype == DType::C128 ? static_cast<const void*>(wide)
                         : t->item() == 2                                  ? static_cast<const void*>(&half)
                                                                           : static_cast<const void*>(pair);
-  for (Py_ssize_t i = 0; i < t->numel(); ++i) std::memcpy(t->storage()->data + i * t->item(), element, static_cast<size_t>(t->item()));
+  for (Py_ssize_t i = 0; i < t->numel(); ++i)
+    std::memcpy(t->storage()->data + i * t->item(), element, static_cast<size_t>(t->item()));
 }
 
 PyObject* has_graph(PyObject*, PyObject* o) { return PyBool_FromLong(is_tensor(o) && is_graph_there(as_tensor(o))); }

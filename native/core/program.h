@@ -20,6 +20,7 @@ struct Memory {
   bool alive = true;     // while recording
   bool fresh = false;    // the program gives it away: new in each replay
   bool saved = false;    // written in the forward run, read in the backward run: new in each replay
+  bool in_strips = false;  // only a group of steps that run in strips uses it
   bool changed = false;  // of a constant: written by a step
   bool has_graph = false;  // Input: the tensor was made by a node
   int number = -1;       // of the argument, or of the leaf
@@ -60,35 +61,56 @@ struct BoundMachine {
   std::vector<double> numbers;
 };
 
+// Note [Strips]: steps that compute large results element by element, of so many elements, run as a group: all of them on one strip,
+// then on the next. What they make for each other lies in memory of a strip's size, which stays in the cache. To bring them
+// together, steps between them that need nothing of the group go before it, and the others after it. Each element is computed as
+// in eager, so the bits are the same. A group writes only memory that the run made, which nothing else shows.
+struct Strips {
+  struct Lane {  // an argument of a step
+    Tensor* tensor = nullptr;  // borrowed
+    double number = 0;  // where there is no tensor: an element of the compute type
+    DType dtype = DType::F32;
+    Py_ssize_t advance = 0;  // bytes from one element to the next
+    Py_ssize_t own = -1;  // the place in the strips' own memory, or -1
+    char* data = nullptr;  // of the replay
+  };
+  Py_ssize_t numel;
+  int count;  // of steps
+  std::vector<Lane> lanes;  // of all steps, one after another
+  std::vector<Py_ssize_t> own;  // by memory
+};
+
 struct Step {
   enum Kind : uint8_t { Kernel, Machine, Block, Copy, Fill, Check } kind;
   const char* name;
   Site site;  // strong
   KernelFunction function = nullptr;  // Kernel
-  PyObject* self = nullptr;           // borrowed: the module of kernels
-  PyObject* kwnames = nullptr;        // strong: the names of the last arguments
-  Py_ssize_t count = 0;               // of the arguments without names
-  std::vector<Value> args;            // Machine, Block, Copy, Fill: the operand that is written comes last
-  std::vector<int> makes;             // Kernel: the memories of the storages that it makes, in order
-  const Program* program = nullptr;   // Machine
+  PyObject* self = nullptr;  // borrowed: the module of kernels
+  PyObject* kwnames = nullptr;  // strong: the names of the last arguments
+  Py_ssize_t count = 0;  // of the arguments without names
+  std::vector<Value> args;  // Machine, Block, Copy, Fill: the operand that is written comes last
+  bool has_effects = false;  // Kernel: it writes into its arguments, or draws
+  std::vector<int> makes;  // Kernel: the memories of the storages that it makes, in order
+  const Program* program = nullptr;  // Machine
   DType compute = DType::F32;
-  BlockFn block = nullptr;    // Block
+  BlockFn block = nullptr;  // Block
   std::vector<char> numbers;  // Block: the second operand, where that is a number; Check: the bytes of the value
-  char byte = 0;              // Fill
-  Py_ssize_t size = 0;        // Block, Fill: elements, bytes
+  char byte = 0;  // Fill
+  Py_ssize_t size = 0;  // Block, Fill: elements, bytes
   // Of the finished program.
-  std::vector<PyObject*> given;      // the arguments, as `function` takes them; strong
-  std::vector<Storage*> storages;    // borrowed: those of `makes`
+  std::vector<PyObject*> given;  // the arguments, as `function` takes them; strong
+  std::vector<Storage*> storages;  // borrowed: those of `makes`
   std::unique_ptr<BoundMachine> bound;
+  std::unique_ptr<Strips> strips;  // of the first step of a group
 };
 
 // What a replay gives back.
 struct Output {
   enum Kind : uint8_t { New, Argument, Kept, View } kind;
-  int operand = -1;            // New, View: what it shows
-  int number = -1;             // Argument; View: of the argument that it shows, or -1
+  int operand = -1;  // New, View: what it shows
+  int number = -1;  // Argument; View: of the argument that it shows, or -1
   PyObject* object = nullptr;  // strong. New: the output of the captured run, for its history; Kept: itself; View: what it shows
-  bool is_view = false;        // View: as autograd has it
+  bool is_view = false;  // View: as autograd has it
 };
 
 // A `.grad` after the run.
@@ -100,7 +122,7 @@ struct Result {
 // An argument that is read anew in each replay: dict[key], or an item of the tuple there.
 struct Load {
   PyObject *dict, *key;  // strong
-  Py_ssize_t item;       // or -1
+  Py_ssize_t item;  // or -1
   int step, arg;
 };
 // A value that has to be the same: dict[key].
@@ -109,8 +131,7 @@ struct Fixed {
 };
 
 struct Captured {
-  PyObject_HEAD
-  struct Body* body;
+  PyObject_HEAD struct Body* body;
 };
 
 struct Body {
@@ -145,4 +166,8 @@ struct Planned {
 extern PyTypeObject* CapturedType;
 int finish(Body* body);  // replay.cpp: gives a recorded body its memory, tensors and bound steps
 void clear_body(Body* body);
+// strips.cpp
+void find_strips(Body* body);  // before memory is planned
+void bind_strips(Body* body, size_t first);  // when there are tensors
+int run_strips(const Step* steps);  // -1 with an exception
 }  // namespace rushlight

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kLine = 64;  // bytes; every memory of the arena begins at a cache line
 size_t in_lines(size_t nbytes) { return (std::max<size_t>(nbytes, 1) + kLine - 1) / kLine * kLine; }
 
-bool in_arena(const Memory& m) { return m.origin == Memory::Made && !m.fresh && !m.saved && m.first >= 0; }
+bool in_arena(const Memory& m) { return m.origin == Memory::Made && !m.fresh && !m.saved && !m.in_strips && m.first >= 0; }
 
 // Gives the memories places in the arena; those that are used at different times share them. The largest come first, each at the
 // lowest place that is free as long as it is used. The bytes of all.
@@ -114,6 +114,7 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
 }  // namespace
 
 int finish(Body* body) {
+  find_strips(body);
   std::vector<size_t> places(body->memories.size());
   const Py_ssize_t total = static_cast<Py_ssize_t>(plan(&body->memories, &places));
   body->planned = static_cast<size_t>(total);
@@ -140,6 +141,9 @@ int finish(Body* body) {
     }
     for (int m : step.makes) step.storages.push_back(body->memories[m].storage);
     if (step.kind == Step::Machine) step.bound = bound(step);
+  }
+  for (size_t i = 0; i < body->steps.size(); ++i) {
+    if (body->steps[i].strips) bind_strips(body, i);
   }
   return 0;
 }
@@ -289,14 +293,11 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
   return 1;
 }
 
-// A program that runs: the storages that it holds, by memory. Those of arguments are pinned, new ones are given away.
+// A program that runs: the storages that it holds, by memory. All are pinned, as steps may run without the GIL.
 class Run {
  public:
   Run(Body& body, PyObject* const* args, const Part& part)
       : body_(body), args_(args), part_(part), storages_(body.memories.size()) {}
-  ~Run() {
-    for (Storage* s : storages_) drop(s);
-  }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -309,8 +310,11 @@ class Run {
       if (m.origin == Memory::Gradient) show(i, as_tensor(body_.leaves[m.number])->grad.peek(), m.as->offset());
       if (m.saved && part_.kind == Part::Second) continue;
       if (m.fresh || m.saved) {
-        if (!(storages_[i] = new_storage(m.nbytes))) return false;
-        m.storage->data = storages_[i]->data;
+        Storage* made = new_storage(m.nbytes);
+        if (!made) return false;
+        storages_[i].take(made);
+        drop(made);
+        m.storage->data = made->data;
       }
       if (!m.contents.empty()) std::memcpy(m.storage->data, m.contents.data(), m.contents.size());
     }
@@ -334,7 +338,7 @@ class Run {
   PyObject* saved() {
     Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(body_.saved.size())));
     for (size_t k = 0; tuple && k < body_.saved.size(); ++k) {
-      Storage* s = storages_[body_.saved[k]];
+      Storage* s = storages_[body_.saved[k]].storage();
       const Py_ssize_t n = static_cast<Py_ssize_t>(s->nbytes), step = 1;
       Tensor* t = new_on_storage(hold(s), DType::U8, 1, &n, &step, 0);
       if (!t) return nullptr;
@@ -363,13 +367,13 @@ class Run {
 
  private:
   void show(size_t memory, const Tensor* t, Py_ssize_t offset) {
-    storages_[memory] = hold(t->storage());
+    storages_[memory].take(t->storage());
     body_.memories[memory].storage->data = t->data() - offset;
   }
 
   Tensor* made_at(int operand) {
     const Operand& o = body_.operands[operand];
-    return new_on_storage(hold(storages_[o.memory]), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
+    return new_on_storage(hold(storages_[o.memory].storage()), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
   }
 
   PyObject* output(const Output& o) {
@@ -406,7 +410,7 @@ class Run {
   Body& body_;
   PyObject* const* args_;
   const Part part_;
-  std::vector<Storage*> storages_;
+  std::vector<Pinned> storages_;
 };
 
 // NotImplemented where this cannot be a replay of the captured run.
@@ -425,7 +429,11 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
     if (!run.bind()) return nullptr;
     const Replaying replaying(&body);
     stopped = 0;
-    for (int i = part.begin; i < part.end && !stopped; ++i) stopped = run_step(body.steps[static_cast<size_t>(i)]);
+    for (int i = part.begin; i < part.end && !stopped; ++i) {
+      const Step& step = body.steps[static_cast<size_t>(i)];
+      stopped = step.strips ? run_strips(&step) : run_step(step);
+      if (step.strips) i += step.strips->count - 1;
+    }
   }
   if (stopped) return stopped < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
   Ref outputs(run.outputs());
