@@ -18,6 +18,7 @@ struct Recorder {
   std::unordered_map<const Storage*, int> memory_of;
   std::map<std::vector<Py_ssize_t>, int> operand_of;
   std::vector<int>* makes = nullptr;  // of the kernel that runs
+  std::vector<ToldCall>* told = nullptr;
   std::vector<Ref> given_gradients;   // of the inputs as the run began
   std::vector<Ref> incoming;          // of the second part
   bool ended = false;                 // whether the outputs are noted
@@ -164,16 +165,49 @@ void forget_storage(Storage* freed) {
   r().memory_of.erase(found);
 }
 
+void record_told(Told run, const void* fixed, size_t bytes, std::initializer_list<Address> addresses) {
+  if (!r().told) return;
+  const char* from = static_cast<const char*>(fixed);
+  ToldCall call{run, {from, from + bytes}, {}};
+  for (const Address& a : addresses) {
+    if (!a.tensor) {
+      call.places.push_back({-1, 0});
+      continue;
+    }
+    const auto found = r().memory_of.find(a.tensor->storage());
+    if (found == r().memory_of.end()) return;
+    call.places.push_back({found->second, static_cast<const char*>(a.data) - a.tensor->storage()->data});
+  }
+  r().told->push_back(std::move(call));
+}
+
+namespace {
+
+// What was told stands for the kernel where each of its new memories is told of once.
+void keep_what_is_told(Step* step) {
+  bool all = step->told.size() == step->makes.size();
+  for (const int m : step->makes) {
+    const auto fills = [m](const ToldCall& call) { return call.places.back().memory == m; };
+    all &= std::count_if(step->told.begin(), step->told.end(), fills) == 1;
+  }
+  if (!all) step->told.clear();
+}
+
+}  // namespace
+
 PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n,
                         PyObject* kwnames) {
   Step step = new_step(Step::Kernel, kernel.name);
   PyObject* result;
   {
     r().makes = &step.makes;
+    r().told = &step.told;
     const WithinStep inside;
     result = f(self, args, n, kwnames);
     r().makes = nullptr;
+    r().told = nullptr;
   }
+  keep_what_is_told(&step);
   if (!result || result == Py_NotImplemented || kernel.border == Border::Asks) return result;
   if (kernel.border == Border::Reads) {
     end_capture("asks for values of a tensor");

@@ -53,12 +53,12 @@ struct Value {
 
 // A pointwise program with all but addresses worked out.
 struct BoundMachine {
-  bool block = false;  // one instruction over whole operands: `run` does it
-  BlockFn run = nullptr;
-  int inputs[3] = {0, 0, 0};
   std::vector<Strided> operands;
   std::vector<std::vector<Py_ssize_t>> strides;
   std::vector<double> numbers;
+  // Where all is small and of one type and shape: its instructions, as calls over whole registers. Numbers are repeated.
+  std::vector<BlockFn> calls;
+  std::vector<std::vector<char>> repeated;  // of the registers behind the inputs, and of inputs that are numbers
 };
 
 // Note [Strips]: steps that compute large results element by element, of so many elements, run as a group: all of them on one strip,
@@ -80,6 +80,18 @@ struct Strips {
   std::vector<Py_ssize_t> own;  // by memory
 };
 
+// A kernel's work over addresses, see `tell`.
+struct ToldCall {
+  struct Place {
+    int memory;  // -1: no address
+    Py_ssize_t offset;
+    Storage* storage = nullptr;  // borrowed; of the finished program
+  };
+  Told run;
+  std::vector<char> fixed;
+  std::vector<Place> places;
+};
+
 struct Step {
   enum Kind : uint8_t { Kernel, Machine, Block, Copy, Fill, Check } kind;
   const char* name;
@@ -91,6 +103,7 @@ struct Step {
   std::vector<Value> args;  // Machine, Block, Copy, Fill: the operand that is written comes last
   bool has_effects = false;  // Kernel: it writes into its arguments, or draws
   std::vector<int> makes;  // Kernel: the memories of the storages that it makes, in order
+  std::vector<ToldCall> told;    // Kernel: all that it does, or none
   const Program* program = nullptr;  // Machine
   DType compute = DType::F32;
   BlockFn block = nullptr;  // Block

@@ -63,6 +63,41 @@ PyObject* given_of(const Body& body, const Value& v) {
 
 Tensor* given_at(const Step& step, size_t i) { return as_tensor(step.given[i]); }
 
+constexpr Py_ssize_t kSmall = 1024;     // elements, of a machine that runs by calls
+constexpr Py_ssize_t kRepeated = 256;   // the same where a number is repeated
+constexpr size_t kMaxRegisters = 32;
+
+// Makes a machine's instructions calls, where all operands are whole. `wide`: the size of an element.
+void bind_calls(const Step& step, Py_ssize_t numel, BoundMachine* made) {
+  const Program& program = *step.program;
+  const size_t n = step.given.size() - 1, wide = static_cast<size_t>(item_size(step.compute));
+  const size_t registers = static_cast<size_t>(std::max(program.n_registers, program.n_inputs));
+  const bool repeats = !program.constants.empty() || !made->numbers.empty();
+  if (numel > (repeats ? kRepeated : kSmall) || program.code.empty() || program.code.back().dst != program.result) return;
+  if (registers > kMaxRegisters) return;
+  for (const Instr& i : program.code) {
+    if (i.dst >= registers || std::max({i.a, i.b, i.c}) >= kMaxRegisters || !kernels().block(i.op, step.compute)) return;
+  }
+  made->repeated.resize(registers);
+  const auto repeat = [&](size_t r, double v) {
+    const float narrow = static_cast<float>(v);
+    for (Py_ssize_t i = 0; i < numel; ++i) {
+      const char* from = step.compute == DType::F32 ? reinterpret_cast<const char*>(&narrow) : reinterpret_cast<const char*>(&v);
+      made->repeated[r].insert(made->repeated[r].end(), from, from + wide);
+    }
+  };
+  for (size_t i = 0; i < n; ++i) {
+    if (!is_tensor(step.given[i])) repeat(i, PyFloat_AsDouble(step.given[i]));
+  }
+  for (size_t i = 0; i < program.constants.size(); ++i) repeat(n + i, program.constants[i]);
+  for (const Instr& i : program.code) {
+    if (i.dst < n + program.constants.size()) return made->calls.clear();
+    if (&i != &program.code.back() && made->repeated[i.dst].empty())
+      made->repeated[i.dst].resize(wide * static_cast<size_t>(numel));
+    made->calls.push_back(kernels().block(i.op, step.compute));
+  }
+}
+
 // A machine's step in which only addresses change, where it is small enough to run with the GIL.
 std::unique_ptr<BoundMachine> bound(const Step& step) {
   const size_t n = step.given.size() - 1;
@@ -71,43 +106,35 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
   if (out->numel() > kReleaseSize || step.compute == DType::I64 || is_complex(step.compute) || is_half(step.compute))
     return nullptr;
   auto made = std::make_unique<BoundMachine>();
-  made->numbers.resize(n);
   made->strides.resize(n);
-  bool whole = out->is_contiguous() && out->dtype == step.compute;
+  made->numbers.reserve(n);
+  bool whole = out->is_contiguous() && out->dtype == step.compute && out->numel();
   for (size_t i = 0; i < n; ++i) {
-    made->strides[i].assign(ndim, 0);
+    made->strides[i].assign(static_cast<size_t>(ndim), 0);
     PyObject* o = step.given[i];
     if (is_tensor(o)) {
       const Tensor* a = as_tensor(o);
       const int shift = ndim - a->ndim();
       for (int d = 0; d < a->ndim(); ++d) {
         if (shift < 0 || (a->size(d) != 1 && a->size(d) != out->size(d + shift))) return nullptr;
-        made->strides[i][d + shift] = a->size(d) == 1 ? 0 : a->stride(d);
+        made->strides[i][static_cast<size_t>(d + shift)] = a->size(d) == 1 ? 0 : a->stride(d);
       }
       made->operands.push_back(Strided{nullptr, a->dtype, made->strides[i].data()});
-      whole &= a->dtype == step.compute && a->is_contiguous() && same_shape(a, out);
+      whole &= a->dtype == step.compute && a->is_contiguous() && a->is_aligned() && a->numel() == out->numel();
     } else if (PyFloat_CheckExact(o) || PyLong_CheckExact(o)) {
       const double v = PyFloat_AsDouble(o);
       if (v == -1 && PyErr_Occurred()) {
         PyErr_Clear();
         return nullptr;
       }
-      if (step.compute == DType::F32) *reinterpret_cast<float*>(&made->numbers[i]) = static_cast<float>(v);
-      else made->numbers[i] = v;
-      made->operands.push_back(Strided{reinterpret_cast<char*>(&made->numbers[i]), step.compute, made->strides[i].data()});
-      whole = false;
+      double& number = made->numbers.emplace_back(v);
+      if (step.compute == DType::F32) *reinterpret_cast<float*>(&number) = static_cast<float>(v);
+      made->operands.push_back(Strided{reinterpret_cast<char*>(&number), step.compute, made->strides[i].data()});
     } else {
       return nullptr;
     }
   }
-  const Program& program = *step.program;
-  if (whole && program.code.size() == 1 && program.code[0].dst == program.result) {
-    const Instr& only = program.code[0];
-    const uint8_t regs[] = {only.a, only.b, only.c};
-    made->run = kernels().block(only.op, step.compute);
-    made->block = made->run && program.constants.empty();
-    for (int i = 0; i < 3; ++i) made->inputs[i] = regs[i] < n ? regs[i] : 0;
-  }
+  if (whole) bind_calls(step, out->numel(), made.get());
   return made;
 }
 
@@ -139,6 +166,11 @@ int finish(Body* body) {
       if (!o) return -1;
       step.given.push_back(o);
     }
+    for (ToldCall& call : step.told) {
+      for (ToldCall::Place& p : call.places) {
+        if (p.memory >= 0) p.storage = body->memories[static_cast<size_t>(p.memory)].storage;
+      }
+    }
     for (int m : step.makes) step.storages.push_back(body->memories[m].storage);
     if (step.kind == Step::Machine) step.bound = bound(step);
   }
@@ -165,18 +197,39 @@ int run_machine_step(const Step& step) {
     return done ? 0 : -1;
   }
   BoundMachine& b = *step.bound;
+  if (!b.calls.empty()) {
+    char* registers[kMaxRegisters];
+    for (size_t i = 0; i < b.repeated.size(); ++i) registers[i] = b.repeated[i].data();
+    for (size_t i = 0; i < n; ++i) {
+      if (b.repeated[i].empty()) registers[i] = given_at(step, i)->data();
+    }
+    const std::vector<Instr>& code = step.program->code;
+    for (size_t i = 0; i < code.size(); ++i) {
+      char* to = i + 1 == code.size() ? out->data() : registers[code[i].dst];
+      b.calls[i](registers[code[i].a], registers[code[i].b], registers[code[i].c], to, out->numel());
+    }
+    return 0;
+  }
   for (size_t i = 0; i < n; ++i) {
     if (is_tensor(step.given[i])) b.operands[i].data = given_at(step, i)->data();
   }
-  if (b.block)
-    b.run(b.operands[b.inputs[0]].data, b.operands[b.inputs[1]].data, b.operands[b.inputs[2]].data, out->data(), out->numel());
-  else
-    kernels().run_program(*step.program, step.compute, b.operands.data(), Strided{out->data(), out->dtype, out->strides()},
-                          out->ndim(), out->sizes());
+  kernels().run_program(*step.program, step.compute, b.operands.data(), Strided{out->data(), out->dtype, out->strides()},
+                        out->ndim(), out->sizes());
   return 0;
 }
 
 int run_kernel_step(const Step& step) {
+  if (!step.told.empty()) {
+    for (const ToldCall& call : step.told) {
+      char* addresses[4];
+      for (size_t i = 0; i < call.places.size(); ++i) {
+        const ToldCall::Place& p = call.places[i];
+        addresses[i] = p.storage ? p.storage->data + p.offset : nullptr;
+      }
+      call.run(call.fixed.data(), addresses);
+    }
+    return 0;
+  }
   Planned planned{step.storages.data(), step.storages.data() + step.storages.size()};
   tls.planned = &planned;
   const Ref done(step.function(step.self, step.given.data(), step.count, step.kwnames));
