@@ -30,6 +30,11 @@ struct Memory {
   int last_read = -1;         // the same, without the end of the run
   Storage* storage = nullptr;  // strong. There: itself; else what stands for it in the program
   std::vector<char> contents;  // of a constant: copied in before the first step
+  // Of the finished program, where the memory may be another in each replay: its number among those, the addresses that show it,
+  // each so many bytes behind `bound`.
+  int slot = -1;
+  std::vector<std::pair<size_t, Py_ssize_t>> places;
+  char* bound = nullptr;
 };
 
 // A place in a memory, as a tensor shows it.
@@ -85,7 +90,6 @@ struct ToldCall {
   struct Place {
     int memory;  // -1: no address
     Py_ssize_t offset;
-    Storage* storage = nullptr;  // borrowed; of the finished program
   };
   Told run;
   std::vector<char> fixed;
@@ -103,7 +107,7 @@ struct Step {
   std::vector<Value> args;  // Machine, Block, Copy, Fill: the operand that is written comes last
   bool has_effects = false;  // Kernel: it writes into its arguments, or draws
   std::vector<int> makes;  // Kernel: the memories of the storages that it makes, in order
-  std::vector<ToldCall> told;    // Kernel: all that it does, or none
+  std::vector<ToldCall> told;  // Kernel: all that it does, or none
   const Program* program = nullptr;  // Machine
   DType compute = DType::F32;
   BlockFn block = nullptr;  // Block
@@ -115,6 +119,18 @@ struct Step {
   std::vector<Storage*> storages;  // borrowed: those of `makes`
   std::unique_ptr<BoundMachine> bound;
   std::unique_ptr<Strips> strips;  // of the first step of a group
+};
+
+// What a replay goes through: small work is a call over addresses, all else is a step (or those of strips). The addresses of all calls
+// are in one array, and are written again where memory is another than it was: all of it is pinned in a replay.
+struct Call {
+  enum Kind : uint8_t { AStep, Strips, Block, Told } kind;
+  size_t step;  // AStep, Strips
+  size_t at = 0;  // Block, Told: of the first address
+  Py_ssize_t n = 0;  // Block: elements
+  BlockFn block = nullptr;  // of a, b, c, out
+  rushlight::Told told = nullptr;
+  const void* fixed = nullptr;
 };
 
 // What a replay gives back.
@@ -166,6 +182,10 @@ struct Body {
   bool draws = false;
   std::vector<Load> loads;
   std::vector<Fixed> fixed;
+  std::vector<Call> calls;
+  size_t split_call = 0;  // the first of the second part
+  std::vector<char*> addresses;
+  std::vector<int> others;  // the memories that may be others in each replay
   PyObject* arena = nullptr;  // a tensor: the memory of all that does not leave the program
   size_t planned = 0, made = 0;  // bytes of the arena; of all memories that the run made
   bool busy = false;

@@ -65,7 +65,6 @@ Tensor* given_at(const Step& step, size_t i) { return as_tensor(step.given[i]); 
 
 constexpr Py_ssize_t kSmall = 1024;     // elements, of a machine that runs by calls
 constexpr Py_ssize_t kRepeated = 256;   // the same where a number is repeated
-constexpr size_t kMaxRegisters = 32;
 
 // Makes a machine's instructions calls, where all operands are whole. `wide`: the size of an element.
 void bind_calls(const Step& step, Py_ssize_t numel, BoundMachine* made) {
@@ -74,9 +73,8 @@ void bind_calls(const Step& step, Py_ssize_t numel, BoundMachine* made) {
   const size_t registers = static_cast<size_t>(std::max(program.n_registers, program.n_inputs));
   const bool repeats = !program.constants.empty() || !made->numbers.empty();
   if (numel > (repeats ? kRepeated : kSmall) || program.code.empty() || program.code.back().dst != program.result) return;
-  if (registers > kMaxRegisters) return;
   for (const Instr& i : program.code) {
-    if (i.dst >= registers || std::max({i.a, i.b, i.c}) >= kMaxRegisters || !kernels().block(i.op, step.compute)) return;
+    if (i.dst >= registers || !kernels().block(i.op, step.compute)) return;
   }
   made->repeated.resize(registers);
   const auto repeat = [&](size_t r, double v) {
@@ -138,6 +136,60 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
   return made;
 }
 
+void make_calls(Body* body) {
+  const auto fixed = [&](const void* at) { body->addresses.push_back(static_cast<char*>(const_cast<void*>(at))); };
+  const auto address = [&](int memory, Py_ssize_t offset) {
+    Memory& m = body->memories[static_cast<size_t>(memory)];
+    if (in_arena(m)) return fixed(m.storage->data + offset);
+    m.places.emplace_back(body->addresses.size(), offset);
+    fixed(nullptr);
+  };
+  const auto operand = [&](const Value& v) {
+    const Operand& o = body->operands[static_cast<size_t>(v.operand)];
+    address(o.memory, o.offset);
+  };
+  const auto add_block = [&](size_t step, BlockFn block, Py_ssize_t n) {
+    body->calls.push_back({Call::Block, step, body->addresses.size(), n, block});
+  };
+  const size_t split = body->split < 0 ? body->steps.size() : static_cast<size_t>(body->split);
+  for (size_t i = 0; i < body->steps.size(); ++i) {
+    const Step& step = body->steps[i];
+    if (i == split) body->split_call = body->calls.size();
+    if (step.strips) {
+      body->calls.push_back({Call::Strips, i});
+      i += static_cast<size_t>(step.strips->count) - 1;
+    } else if (step.kind == Step::Block) {
+      add_block(i, step.block, step.size);
+      operand(step.args[0]);
+      if (step.args.size() > 2) operand(step.args[1]);
+      else fixed(step.numbers.empty() ? nullptr : step.numbers.data());
+      fixed(nullptr);
+      operand(step.args.back());
+    } else if (step.bound && !step.bound->calls.empty()) {
+      const BoundMachine& b = *step.bound;
+      const std::vector<Instr>& code = step.program->code;
+      const auto place = [&](size_t r) {
+        if (r < b.repeated.size() && b.repeated[r].empty() && r + 1 < step.args.size()) operand(step.args[r]);
+        else fixed(r < b.repeated.size() ? b.repeated[r].data() : nullptr);
+      };
+      for (size_t k = 0; k < code.size(); ++k) {
+        add_block(i, b.calls[k], given_at(step, step.args.size() - 1)->numel());
+        for (const size_t r : {code[k].a, code[k].b, code[k].c}) place(r);
+        if (k + 1 == code.size()) operand(step.args.back());
+        else place(code[k].dst);
+      }
+    } else if (!step.told.empty()) {
+      for (const ToldCall& call : step.told) {
+        body->calls.push_back({Call::Told, i, body->addresses.size(), 0, nullptr, call.run, call.fixed.data()});
+        for (const ToldCall::Place& p : call.places) p.memory < 0 ? fixed(nullptr) : address(p.memory, p.offset);
+      }
+    } else {
+      body->calls.push_back({Call::AStep, i});
+    }
+  }
+  if (split == body->steps.size()) body->split_call = body->calls.size();
+}
+
 }  // namespace
 
 int finish(Body* body) {
@@ -166,17 +218,20 @@ int finish(Body* body) {
       if (!o) return -1;
       step.given.push_back(o);
     }
-    for (ToldCall& call : step.told) {
-      for (ToldCall::Place& p : call.places) {
-        if (p.memory >= 0) p.storage = body->memories[static_cast<size_t>(p.memory)].storage;
-      }
-    }
     for (int m : step.makes) step.storages.push_back(body->memories[m].storage);
     if (step.kind == Step::Machine) step.bound = bound(step);
   }
   for (size_t i = 0; i < body->steps.size(); ++i) {
     if (body->steps[i].strips) bind_strips(body, i);
   }
+  for (size_t i = 0; i < body->memories.size(); ++i) {
+    Memory& m = body->memories[i];
+    const bool other = m.origin != Memory::Made || m.fresh || m.saved || !m.contents.empty();
+    if (!m.as && (m.first < 0 || !other)) continue;
+    m.slot = static_cast<int>(body->others.size());
+    body->others.push_back(static_cast<int>(i));
+  }
+  make_calls(body);
   return 0;
 }
 
@@ -197,19 +252,6 @@ int run_machine_step(const Step& step) {
     return done ? 0 : -1;
   }
   BoundMachine& b = *step.bound;
-  if (!b.calls.empty()) {
-    char* registers[kMaxRegisters];
-    for (size_t i = 0; i < b.repeated.size(); ++i) registers[i] = b.repeated[i].data();
-    for (size_t i = 0; i < n; ++i) {
-      if (b.repeated[i].empty()) registers[i] = given_at(step, i)->data();
-    }
-    const std::vector<Instr>& code = step.program->code;
-    for (size_t i = 0; i < code.size(); ++i) {
-      char* to = i + 1 == code.size() ? out->data() : registers[code[i].dst];
-      b.calls[i](registers[code[i].a], registers[code[i].b], registers[code[i].c], to, out->numel());
-    }
-    return 0;
-  }
   for (size_t i = 0; i < n; ++i) {
     if (is_tensor(step.given[i])) b.operands[i].data = given_at(step, i)->data();
   }
@@ -219,17 +261,6 @@ int run_machine_step(const Step& step) {
 }
 
 int run_kernel_step(const Step& step) {
-  if (!step.told.empty()) {
-    for (const ToldCall& call : step.told) {
-      char* addresses[4];
-      for (size_t i = 0; i < call.places.size(); ++i) {
-        const ToldCall::Place& p = call.places[i];
-        addresses[i] = p.storage ? p.storage->data + p.offset : nullptr;
-      }
-      call.run(call.fixed.data(), addresses);
-    }
-    return 0;
-  }
   Planned planned{step.storages.data(), step.storages.data() + step.storages.size()};
   tls.planned = &planned;
   const Ref done(step.function(step.self, step.given.data(), step.count, step.kwnames));
@@ -245,12 +276,7 @@ int run_step(const Step& step) {
   switch (step.kind) {
     case Step::Kernel: return run_kernel_step(step);
     case Step::Machine: return run_machine_step(step);
-    case Step::Block: {
-      const size_t last = step.given.size() - 1;
-      const void* right = last == 2 ? given_at(step, 1)->data() : step.numbers.empty() ? nullptr : step.numbers.data();
-      step.block(given_at(step, 0)->data(), right, nullptr, given_at(step, last)->data(), step.size);
-      return 0;
-    }
+    case Step::Block: return 0;  // a call
     case Step::Copy: return copy_into(given_at(step, 1), given_at(step, 0));
     case Step::Check: return std::memcmp(given_at(step, 0)->data(), step.numbers.data(), step.numbers.size()) ? 1 : 0;
     case Step::Fill: std::memset(given_at(step, 0)->data(), step.byte, static_cast<size_t>(step.size)); return 0;
@@ -300,14 +326,16 @@ struct Part {
   int begin, end;        // steps
   size_t from, to;       // outputs
   size_t n_given;        // arguments without saved memories
+  size_t from_call, to_call;
 };
 
 Part part_of(const Body& body, Part::Kind kind) {
   const int n = static_cast<int>(body.steps.size());
-  const size_t all = body.outputs.size();
-  if (kind == Part::First) return {kind, 0, body.split, 0, body.n_first, body.n_inputs};
-  if (kind == Part::Second) return {kind, body.split, n, body.n_first, all, body.n_inputs + body.n_incoming};
-  return {kind, 0, n, 0, all, body.n_inputs};
+  const size_t all = body.outputs.size(), calls = body.calls.size();
+  if (kind == Part::First) return {kind, 0, body.split, 0, body.n_first, body.n_inputs, 0, body.split_call};
+  if (kind == Part::Second)
+    return {kind, body.split, n, body.n_first, all, body.n_inputs + body.n_incoming, body.split_call, calls};
+  return {kind, 0, n, 0, all, body.n_inputs, 0, calls};
 }
 
 bool is_used(const Memory& m, const Part& part) {
@@ -318,7 +346,8 @@ bool is_used(const Memory& m, const Part& part) {
 
 // Whether the arguments, the gradients of leaves and the numbers are like those of the captured run; -1 with an exception.
 int are_alike(Body& body, PyObject* const* args, const Part& part) {
-  for (const Memory& m : body.memories) {
+  for (const int i : body.others) {
+    const Memory& m = body.memories[static_cast<size_t>(i)];
     if (!m.as || (m.origin == Memory::Gradient && m.first < 0)) continue;
     if (m.origin == Memory::Input && static_cast<size_t>(m.number) >= part.n_given) continue;
     PyObject* o = m.origin == Memory::Input ? args[m.number] : as_object(as_tensor(body.leaves[m.number])->grad.peek());
@@ -349,23 +378,23 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
 // A program that runs: the storages that it holds, by memory. All are pinned, as steps may run without the GIL.
 class Run {
  public:
-  Run(Body& body, PyObject* const* args, const Part& part)
-      : body_(body), args_(args), part_(part), storages_(body.memories.size()) {}
+  Run(Body& body, PyObject* const* args, const Part& part) : body_(body), args_(args), part_(part), storages_(body.others.size()) {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   // Gives every memory its address. False with an exception.
   bool bind() {
-    for (size_t i = 0; i < body_.memories.size(); ++i) {
-      Memory& m = body_.memories[i];
+    for (const int i : body_.others) {
+      Memory& m = body_.memories[static_cast<size_t>(i)];
       if (!is_used(m, part_)) continue;
+      if (m.origin == Memory::There) held(m).take(m.storage);
       if (m.origin == Memory::Input) show(i, as_tensor(args_[m.number]), m.as->offset());
       if (m.origin == Memory::Gradient) show(i, as_tensor(body_.leaves[m.number])->grad.peek(), m.as->offset());
       if (m.saved && part_.kind == Part::Second) continue;
       if (m.fresh || m.saved) {
         Storage* made = new_storage(m.nbytes);
         if (!made) return false;
-        storages_[i].take(made);
+        held(m).take(made);
         drop(made);
         m.storage->data = made->data;
       }
@@ -373,6 +402,12 @@ class Run {
     }
     if (part_.kind == Part::Second) {
       for (size_t k = 0; k < body_.saved.size(); ++k) show(body_.saved[k], as_tensor(args_[part_.n_given + k]), 0);
+    }
+    for (const int i : body_.others) {
+      Memory& m = body_.memories[static_cast<size_t>(i)];
+      if (!is_used(m, part_) || m.storage->data == m.bound) continue;
+      m.bound = m.storage->data;
+      for (const auto& [at, offset] : m.places) body_.addresses[at] = m.bound + offset;
     }
     return true;
   }
@@ -391,7 +426,7 @@ class Run {
   PyObject* saved() {
     Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(body_.saved.size())));
     for (size_t k = 0; tuple && k < body_.saved.size(); ++k) {
-      Storage* s = storages_[body_.saved[k]].storage();
+      Storage* s = held(body_.memories[static_cast<size_t>(body_.saved[k])]).storage();
       const Py_ssize_t n = static_cast<Py_ssize_t>(s->nbytes), step = 1;
       Tensor* t = new_on_storage(hold(s), DType::U8, 1, &n, &step, 0);
       if (!t) return nullptr;
@@ -419,14 +454,18 @@ class Run {
   }
 
  private:
-  void show(size_t memory, const Tensor* t, Py_ssize_t offset) {
-    storages_[memory].take(t->storage());
-    body_.memories[memory].storage->data = t->data() - offset;
+  Pinned& held(const Memory& m) { return storages_[static_cast<size_t>(m.slot)]; }
+
+  void show(int memory, const Tensor* t, Py_ssize_t offset) {
+    const Memory& m = body_.memories[static_cast<size_t>(memory)];
+    held(m).take(t->storage());
+    m.storage->data = t->data() - offset;
   }
 
   Tensor* made_at(int operand) {
     const Operand& o = body_.operands[operand];
-    return new_on_storage(hold(storages_[o.memory].storage()), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
+    return new_on_storage(hold(held(body_.memories[static_cast<size_t>(o.memory)]).storage()), o.dtype, o.ndim, o.dims.data(),
+                          o.dims.data() + o.ndim, o.offset);
   }
 
   PyObject* output(const Output& o) {
@@ -482,10 +521,15 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
     if (!run.bind()) return nullptr;
     const Replaying replaying(&body);
     stopped = 0;
-    for (int i = part.begin; i < part.end && !stopped; ++i) {
-      const Step& step = body.steps[static_cast<size_t>(i)];
-      stopped = step.strips ? run_strips(&step) : run_step(step);
-      if (step.strips) i += step.strips->count - 1;
+    for (size_t i = part.from_call; i < part.to_call && !stopped; ++i) {
+      const Call& call = body.calls[i];
+      char* const* at = body.addresses.data() + call.at;
+      switch (call.kind) {
+        case Call::AStep: stopped = run_step(body.steps[call.step]); break;
+        case Call::Strips: stopped = run_strips(&body.steps[call.step]); break;
+        case Call::Block: call.block(at[0], at[1], at[2], at[3], call.n); break;
+        case Call::Told: call.told(call.fixed, at); break;
+      }
     }
   }
   if (stopped) return stopped < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
