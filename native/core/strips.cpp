@@ -9,6 +9,7 @@ namespace rushlight {
 
 namespace {
 
+constexpr Py_ssize_t kLarge = 2 * 4096;   // elements
 constexpr Py_ssize_t kStrip = 2048;       // elements
 constexpr Py_ssize_t kOwn = 48 << 10;     // bytes on the stack for what only the strips use
 constexpr size_t kFar = 32;               // so many other steps between two of a group
@@ -50,7 +51,7 @@ Py_ssize_t size_in_strips(const Body& body, const Step& step) {
   if (step.kind != Step::Machine && step.kind != Step::Block && step.kind != Step::Fill) return 0;
   const Operand& out = body.operands[static_cast<size_t>(step.args.back().operand)];
   const Py_ssize_t numel = numel_of(out);
-  if (numel <= kReleaseSize || advance_of(out, numel) <= 0 || body.memories[static_cast<size_t>(out.memory)].origin != Memory::Made)
+  if (numel < kLarge || advance_of(out, numel) <= 0 || body.memories[static_cast<size_t>(out.memory)].origin != Memory::Made)
     return 0;
   if (!step.numbers.empty() || (step.kind == Step::Fill && step.size != numel * item_size(out.dtype))) return 0;
   for (size_t k = 0; k + 1 < step.args.size(); ++k) {
@@ -270,7 +271,7 @@ int run_strips(const Step* steps) {
       }
     }
   };
-  const ReleaseGil release(true);
+  const ReleaseGil release(strips.numel > kReleaseSize);
   parallel((strips.numel + kStrip - 1) / kStrip, 8, run);
   return 0;
 }

@@ -109,3 +109,22 @@ def test_other_threads_run_meanwhile():
     for thread in threads:
         thread.join()
     assert found == [True] * 40
+
+
+def test_a_graph_that_is_given_back():
+    """Both parts have groups: what the second reads of the first is kept whole."""
+    torch.manual_seed(0)
+    x = [torch.randn(N).requires_grad_() for _ in range(2)]
+    x[1].data.copy_(x[0].data)
+
+    def function(x, y):
+        return ((x.sin() * x).exp() + x.tanh() * y) * (y * 2 + 1)
+
+    captured = Compiled(lambda y: function(x[0], y), fullgraph=True)
+    for _ in range(6):
+        y, g = torch.randn(N), torch.randn(N)
+        found, wanted = captured(y), function(x[1], y)
+        found.backward(g)
+        wanted.backward(g)
+        assert torch.equal(found, wanted) and torch.equal(x[0].grad, x[1].grad)
+    assert len(captured.variants) == 1
