@@ -239,9 +239,10 @@ void each_value(const Ref& made, const F& f) {
   by_type(part, replace, data_of(made));
 }
 
-// out (n elements) = the sum of the m rows of contiguous data of F32 or F64. Over threads where large, in an order that depends on
+// out (n elements) = the sum of m rows of a contiguous tensor of F32 or F64. Over threads where large, in an order that depends on
 // the sizes alone. (reductions.cpp)
-void sum_rows(DType dtype, const char* data, Py_ssize_t m, Py_ssize_t n, char* out);
+// It is the only work of a kernel that makes `out` (core/capture.h, `tell`).
+void sum_rows(const Ref& rows, Py_ssize_t m, Py_ssize_t n, const Ref& out);
 
 // Sets an exception. Converts to every way to say that there is no result.
 struct Failed {

@@ -397,15 +397,6 @@ Ref linear(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bias) {
   return rounded(std::move(result), type);
 }
 
-struct RowSum {
-  DType type;
-  Py_ssize_t m, n;
-};
-void run_sum(const void* fixed, char* const* at) {
-  const RowSum& s = *static_cast<const RowSum*>(fixed);
-  sum_rows(s.type, at[0], s.m, s.n, at[1]);
-}
-
 // The gradients of x @ w.T, or with a bias, (g summed over all but its last dimension, g @ w, g.T @ x); x or w may be None where no
 // gradient needs it. As many needs as gradients.
 Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const TensorOrNone& w, Given<"tuple[int, ...]"> wanted) {
@@ -434,11 +425,7 @@ Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const Tens
   if (need_b) {
     gb = new_ref(wide, 1, &n, device);
     if (has_memory(gb)) {
-      const Ref summands = contiguous_as(gradient.tensor, wide);
-      const RowSum sum{wide, n ? gradient.size() / n : 0, n};
-      if (gradient.size() <= kReleaseWork)
-        tell(run_sum, sum, {{as_tensor(summands), data_of(summands)}, {as_tensor(gb), data_of(gb)}});
-      sum_rows(wide, data_of(summands), sum.m, n, data_of(gb));
+      sum_rows(contiguous_as(gradient.tensor, wide), n ? gradient.size() / n : 0, n, gb);
       gb = rounded(std::move(gb), type);
     }
   }
