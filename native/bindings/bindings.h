@@ -40,10 +40,18 @@ PyObject* uncaptured(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObje
   return has_arrays(args, n) ? through_arrays(F, self, args, n) : F(self, args, n);
 }
 template <FastFunction F>
+PyObject* plain_call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* = nullptr) {
+  return F(self, args, n);
+}
+bool has_large(PyObject* const* args, Py_ssize_t n);
+template <FastFunction F>
 inline KernelFacts facts_of_kernel = {};
 template <FastFunction F>
 PyObject* over_arrays(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  return recording() ? record_kernel(facts_of_kernel<F>, uncaptured<F>, self, args, n) : uncaptured<F>(self, args, n);
+  if (!recording()) return uncaptured<F>(self, args, n);
+  const KernelFacts& facts = facts_of_kernel<F>;
+  const bool plain = facts.plain && !has_arrays(args, n) && !has_accelerated(args, n) && !has_large(args, n);
+  return record_kernel(facts, plain ? facts.plain : uncaptured<F>, self, args, n);
 }
 
 // Tensors on an accelerator have no memory that a kernel can read: the call is computed there, or by way of the host. A kernel that
@@ -231,9 +239,10 @@ void each_value(const Ref& made, const F& f) {
   by_type(part, replace, data_of(made));
 }
 
-// out (n elements) = the sum of the m rows of contiguous data of F32 or F64. Over threads where large, in an order that depends on
+// out (n elements) = the sum of m rows of a contiguous tensor of F32 or F64. Over threads where large, in an order that depends on
 // the sizes alone. (reductions.cpp)
-void sum_rows(DType dtype, const char* data, Py_ssize_t m, Py_ssize_t n, char* out);
+// It is the only work of a kernel that makes `out` (core/capture.h, `tell`).
+void sum_rows(const Ref& rows, Py_ssize_t m, Py_ssize_t n, const Ref& out);
 
 // Sets an exception. Converts to every way to say that there is no result.
 struct Failed {

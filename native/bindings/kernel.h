@@ -306,7 +306,7 @@ struct KernelRows {
 // Arguments as over_arrays, over_devices and over_aliases have them (bindings.h).
 template <class C, FastFunction F>
 PyMethodDef row_of(Border border) {
-  facts_of_kernel<F> = {C::kSignature.text, border, C::kSignature.says("generator")};
+  facts_of_kernel<F> = {C::kSignature.text, border, C::kSignature.says("generator"), plain_call<C::call>};
   return {C::kSignature.text, method_of<over_arrays<F>>(), METH_FASTCALL, C::row(std::make_index_sequence<C::kCount>())};
 }
 template <auto F, Text kText>

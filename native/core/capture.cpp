@@ -18,6 +18,7 @@ struct Recorder {
   std::unordered_map<const Storage*, int> memory_of;
   std::map<std::vector<Py_ssize_t>, int> operand_of;
   std::vector<int>* makes = nullptr;  // of the kernel that runs
+  std::vector<ToldCall>* told = nullptr;
   std::vector<Ref> given_gradients;   // of the inputs as the run began
   std::vector<Ref> incoming;          // of the second part
   bool ended = false;                 // whether the outputs are noted
@@ -197,17 +198,50 @@ void forget_storage(Storage* freed) {
   r().memory_of.erase(found);
 }
 
+void record_told(Told run, const void* fixed, size_t bytes, std::initializer_list<Address> addresses) {
+  if (!r().told) return;
+  const char* from = static_cast<const char*>(fixed);
+  ToldCall call{run, {from, from + bytes}, {}};
+  for (const Address& a : addresses) {
+    if (!a.tensor) {
+      call.places.push_back({-1, 0});
+      continue;
+    }
+    const auto found = r().memory_of.find(a.tensor->storage());
+    if (found == r().memory_of.end()) return;
+    call.places.push_back({found->second, static_cast<const char*>(a.data) - a.tensor->storage()->data});
+  }
+  r().told->push_back(std::move(call));
+}
+
+namespace {
+
+// What was told stands for the kernel where each of its new memories is told of once.
+void keep_what_is_told(Step* step) {
+  bool all = step->told.size() == step->makes.size();
+  for (const int m : step->makes) {
+    const auto fills = [m](const ToldCall& call) { return call.places.back().memory == m; };
+    all &= std::count_if(step->told.begin(), step->told.end(), fills) == 1;
+  }
+  if (!all) step->told.clear();
+}
+
+}  // namespace
+
 PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n,
                         PyObject* kwnames) {
   Step step = new_step(Step::Kernel, kernel.name);
   PyObject* result;
   {
     r().makes = &step.makes;
+    r().told = &step.told;
     const WithinStep inside;
     result = f(self, args, n, kwnames);
     r().makes = nullptr;
+    r().told = nullptr;
   }
   if (!result) end_capture("raises an exception, and catches it");
+  keep_what_is_told(&step);
   if (!result || kernel.border == Border::Asks) return result;
   const bool reads = kernel.border == Border::Reads, compares = reads || kernel.border == Border::Refuses;
   const bool done = result != Py_NotImplemented;
@@ -220,6 +254,7 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
   each_result(result, [&](size_t, Py_ssize_t elements) { step.results.push_back(elements); });
   step.function = f;
   step.self = self;
+  step.has_effects = kernel.draws || kernel.border == Border::Writes || kernel.border == Border::Fills;
   step.count = n;
   step.kwnames = Py_XNewRef(kwnames);
   if (kwnames) n += PyTuple_GET_SIZE(kwnames);
@@ -455,7 +490,8 @@ const char* note_outputs(PyObject* outputs) {
     body.gradients.push_back(result);
   }
   for (size_t i = 0; i < r().inputs.size(); ++i) {
-    if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get()) return "sets the .grad of an argument";
+    if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get())
+      return "sets the .grad of an argument";
   }
   std::unordered_set<const Storage*> held;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) note_leaves(as_tensor(PyTuple_GET_ITEM(outputs, i)), &held);
@@ -489,7 +525,8 @@ void fill_ones(Tensor* t) {
   const void* element = t->dtype == DType::F64 || t->dtype == DType::C128 ? static_cast<const void*>(wide)
                         : t->item() == 2                                  ? static_cast<const void*>(&half)
                                                                           : static_cast<const void*>(pair);
-  for (Py_ssize_t i = 0; i < t->numel(); ++i) std::memcpy(t->storage()->data + i * t->item(), element, static_cast<size_t>(t->item()));
+  for (Py_ssize_t i = 0; i < t->numel(); ++i)
+    std::memcpy(t->storage()->data + i * t->item(), element, static_cast<size_t>(t->item()));
 }
 
 PyObject* has_graph(PyObject*, PyObject* o) { return PyBool_FromLong(is_tensor(o) && is_graph_there(as_tensor(o))); }

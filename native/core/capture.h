@@ -19,12 +19,13 @@ namespace rushlight {
 // Fills: into its first tensor, without reading that; Asks: it answers Python from layouts alone, or makes memory without contents;
 // Reads: its answer is no tensor, and a matter of values; Refuses: it computes in new memory, where it takes the values.
 enum class Border : uint8_t { Looks, Computes, Writes, Fills, Asks, Reads, Refuses };
+using KernelFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject* kwnames);
 struct KernelFacts {
   const char* name;
   Border border;
   bool draws = false;  // random numbers
+  KernelFunction plain = nullptr;  // the same of tensors that are on the CPU, small and no ndarrays
 };
-using KernelFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject* kwnames);
 
 inline bool recording() { return __builtin_expect(tls.capture == Capturing::Records, 0); }
 
@@ -32,6 +33,18 @@ inline bool recording() { return __builtin_expect(tls.capture == Capturing::Reco
 // `kwnames`: of the last arguments, or nullptr.
 PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n,
                         PyObject* kwnames = nullptr);
+// A kernel that runs tells that run(fixed, addresses) is what it does: `fixed` is copied, an address is one of a tensor's memory. The
+// last is a new tensor, which this fills. A kernel that told so of all its new tensors is replayed by these calls alone.
+using Told = void (*)(const void* fixed, char* const* addresses);
+struct Address {
+  const Tensor* tensor;  // nullptr: no address
+  const void* data;
+};
+void record_told(Told run, const void* fixed, size_t bytes, std::initializer_list<Address> addresses);
+template <class T>
+void tell(Told run, const T& fixed, std::initializer_list<Address> addresses) {
+  if (__builtin_expect(tls.capture == Capturing::Within, 0)) record_told(run, &fixed, sizeof fixed, addresses);
+}
 void record_machine(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
 // `numbers`: a second operand of so many equal elements, where `b` is none.
 void record_block(BlockFn block, Tensor* a, Tensor* b, const void* numbers, Tensor* out);

@@ -20,6 +20,7 @@ struct Memory {
   bool alive = true;     // while recording
   bool fresh = false;    // the program gives it away: new in each replay
   bool saved = false;    // written in the forward run, read in the backward run: new in each replay
+  bool in_strips = false;  // only a group of steps that run in strips uses it
   bool changed = false;  // written by a step
   int first_write = -1;  // that step
   bool has_graph = false;  // Input: the tensor was made by a node
@@ -30,6 +31,11 @@ struct Memory {
   int last_read = -1;         // the same, without the end of the run
   Storage* storage = nullptr;  // strong. There: itself; else what stands for it in the program
   std::vector<char> contents;  // of a constant: copied in before the first step
+  // Of the finished program, where the memory may be another in each replay: its number among those, the addresses that show it,
+  // each so many bytes behind `bound`.
+  int slot = -1;
+  std::vector<std::pair<size_t, Py_ssize_t>> places;
+  char* bound = nullptr;
 };
 
 // A place in a memory, as a tensor shows it.
@@ -53,12 +59,42 @@ struct Value {
 
 // A pointwise program with all but addresses worked out.
 struct BoundMachine {
-  bool block = false;  // one instruction over whole operands: `run` does it
-  BlockFn run = nullptr;
-  int inputs[3] = {0, 0, 0};
   std::vector<Strided> operands;
   std::vector<std::vector<Py_ssize_t>> strides;
   std::vector<double> numbers;
+  // Where all is small and of one type and shape: its instructions, as calls over whole registers. Numbers are repeated.
+  std::vector<BlockFn> calls;
+  std::vector<std::vector<char>> repeated;  // of the registers behind the inputs, and of inputs that are numbers
+};
+
+// Note [Strips]: steps that compute large results element by element, of so many elements, run as a group: all of them on one strip,
+// then on the next. What they make for each other lies in memory of a strip's size, which stays in the cache. To bring them
+// together, steps between them that need nothing of the group go before it, and the others after it. Each element is computed as
+// in eager, so the bits are the same. A group writes only memory that the run made, which nothing else shows.
+struct Strips {
+  struct Lane {  // an argument of a step
+    Tensor* tensor = nullptr;  // borrowed
+    double number = 0;  // where there is no tensor: an element of the compute type
+    DType dtype = DType::F32;
+    Py_ssize_t advance = 0;  // bytes from one element to the next
+    Py_ssize_t own = -1;  // the place in the strips' own memory, or -1
+    char* data = nullptr;  // of the replay
+  };
+  Py_ssize_t numel;
+  int count;  // of steps
+  std::vector<Lane> lanes;  // of all steps, one after another
+  std::vector<Py_ssize_t> own;  // by memory
+};
+
+// A kernel's work over addresses, see `tell`.
+struct ToldCall {
+  struct Place {
+    int memory;  // -1: no address
+    Py_ssize_t offset;
+  };
+  Told run;
+  std::vector<char> fixed;
+  std::vector<Place> places;
 };
 
 struct Step {
@@ -66,33 +102,48 @@ struct Step {
   const char* name;
   Site site;  // strong
   KernelFunction function = nullptr;  // Kernel
-  PyObject* self = nullptr;           // borrowed: the module of kernels
-  PyObject* kwnames = nullptr;        // strong: the names of the last arguments
-  Py_ssize_t count = 0;               // of the arguments without names
-  std::vector<Value> args;            // Machine, Block, Copy, Fill: the operand that is written comes last
-  std::vector<int> makes;             // Kernel: the memories of the storages that it makes, in order
-  std::vector<Py_ssize_t> results;    // Kernel: how many elements its results have
-  PyObject* answer = nullptr;         // Kernel: strong; what it has to answer again, or nullptr
-  const Program* program = nullptr;   // Machine
+  PyObject* self = nullptr;  // borrowed: the module of kernels
+  PyObject* kwnames = nullptr;  // strong: the names of the last arguments
+  Py_ssize_t count = 0;  // of the arguments without names
+  std::vector<Value> args;  // Machine, Block, Copy, Fill: the operand that is written comes last
+  bool has_effects = false;  // Kernel: it writes into its arguments, or draws
+  std::vector<int> makes;  // Kernel: the memories of the storages that it makes, in order
+  std::vector<Py_ssize_t> results;  // Kernel: how many elements its results have
+  PyObject* answer = nullptr;  // Kernel: strong; what it has to answer again, or nullptr
+  std::vector<ToldCall> told;  // Kernel: all that it does, or none
+  const Program* program = nullptr;  // Machine
   DType compute = DType::F32;
-  BlockFn block = nullptr;    // Block
+  BlockFn block = nullptr;  // Block
   std::vector<char> numbers;  // Block: the second operand, where that is a number; Check: the bytes of the value
-  char byte = 0;              // Fill
-  Py_ssize_t size = 0;        // Block, Fill: elements, bytes
-  bool restarts = false;      // nothing that was there before is written before it: a call may begin anew, eagerly
+  char byte = 0;  // Fill
+  Py_ssize_t size = 0;  // Block, Fill: elements, bytes
+  bool restarts = false;  // nothing that was there before is written before it: a call may begin anew, eagerly
   // Of the finished program.
-  std::vector<PyObject*> given;      // the arguments, as `function` takes them; strong
-  std::vector<Storage*> storages;    // borrowed: those of `makes`
+  std::vector<PyObject*> given;  // the arguments, as `function` takes them; strong
+  std::vector<Storage*> storages;  // borrowed: those of `makes`
   std::unique_ptr<BoundMachine> bound;
+  std::unique_ptr<Strips> strips;  // of the first step of a group
+};
+
+// What a replay goes through: small work is a call over addresses, all else is a step (or those of strips). The addresses of all calls
+// are in one array, and are written again where memory is another than it was: all of it is pinned in a replay.
+struct Call {
+  enum Kind : uint8_t { AStep, Strips, Block, Told } kind;
+  size_t step;  // AStep, Strips
+  size_t at = 0;  // Block, Told: of the first address
+  Py_ssize_t n = 0;  // Block: elements
+  BlockFn block = nullptr;  // of a, b, c, out
+  rushlight::Told told = nullptr;
+  const void* fixed = nullptr;
 };
 
 // What a replay gives back.
 struct Output {
   enum Kind : uint8_t { New, Argument, Kept, View } kind;
-  int operand = -1;            // New, View: what it shows
-  int number = -1;             // Argument; View: of the argument that it shows, or -1
+  int operand = -1;  // New, View: what it shows
+  int number = -1;  // Argument; View: of the argument that it shows, or -1
   PyObject* object = nullptr;  // strong. New: the output of the captured run, for its history; Kept: itself; View: what it shows
-  bool is_view = false;        // View: as autograd has it
+  bool is_view = false;  // View: as autograd has it
 };
 
 // A `.grad` after the run.
@@ -104,7 +155,7 @@ struct Result {
 // An argument that is read anew in each replay: dict[key], or an item of the tuple there.
 struct Load {
   PyObject *dict, *key;  // strong
-  Py_ssize_t item;       // or -1
+  Py_ssize_t item;  // or -1
   int step, arg;
   bool negative;  // the argument is minus the number
 };
@@ -114,8 +165,7 @@ struct Fixed {
 };
 
 struct Captured {
-  PyObject_HEAD
-  struct Body* body;
+  PyObject_HEAD struct Body* body;
 };
 
 struct Body {
@@ -142,6 +192,10 @@ struct Body {
   std::vector<PyObject*> generators;
   std::vector<Load> loads;
   std::vector<Fixed> fixed;
+  std::vector<Call> calls;
+  size_t split_call = 0;  // the first of the second part
+  std::vector<char*> addresses;
+  std::vector<int> others;  // the memories that may be others in each replay
   PyObject* arena = nullptr;  // a tensor: the memory of all that does not leave the program
   size_t planned = 0, made = 0;  // bytes of the arena; of all memories that the run made
   bool busy = false;
@@ -167,4 +221,8 @@ void each_result(PyObject* result, const F& f) {
 extern PyTypeObject* CapturedType;
 int finish(Body* body);  // replay.cpp: gives a recorded body its memory, tensors and bound steps
 void clear_body(Body* body);
+// strips.cpp
+void find_strips(Body* body);  // before memory is planned
+void bind_strips(Body* body, size_t first);  // when there are tensors
+int run_strips(const Step* steps);  // -1 with an exception
 }  // namespace rushlight

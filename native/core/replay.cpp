@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kLine = 64;  // bytes; every memory of the arena begins at a cache line
 size_t in_lines(size_t nbytes) { return (std::max<size_t>(nbytes, 1) + kLine - 1) / kLine * kLine; }
 
-bool in_arena(const Memory& m) { return m.origin == Memory::Made && !m.fresh && !m.saved && m.first >= 0; }
+bool in_arena(const Memory& m) { return m.origin == Memory::Made && !m.fresh && !m.saved && !m.in_strips && m.first >= 0; }
 
 // Gives the memories places in the arena; those that are used at different times share them. The largest come first, each at the
 // lowest place that is free as long as it is used. The bytes of all.
@@ -33,8 +33,7 @@ size_t plan(std::vector<Memory>* memories, std::vector<size_t>* places) {
     taken.clear();
     for (int k : placed) {
       const Memory& other = (*memories)[k];
-      if (other.first <= m.last && m.first <= other.last)
-        taken.emplace_back((*places)[k], (*places)[k] + in_lines(other.nbytes));
+      if (other.first <= m.last && m.first <= other.last) taken.emplace_back((*places)[k], (*places)[k] + in_lines(other.nbytes));
     }
     std::sort(taken.begin(), taken.end());
     size_t at = 0;
@@ -65,9 +64,37 @@ PyObject* given_of(const Body& body, const Value& v) {
 
 Tensor* given_at(const Step& step, size_t i) { return as_tensor(step.given[i]); }
 
-void set_number(BoundMachine& bound, DType compute, int i, double value) {
-  if (compute == DType::F32) *reinterpret_cast<float*>(&bound.numbers[i]) = static_cast<float>(value);
-  else bound.numbers[i] = value;
+constexpr Py_ssize_t kSmall = 1024;     // elements, of a machine that runs by calls
+constexpr Py_ssize_t kRepeated = 256;   // the same where a number is repeated
+
+// Makes a machine's instructions calls, where all operands are whole. `wide`: the size of an element.
+void bind_calls(const Step& step, Py_ssize_t numel, BoundMachine* made) {
+  const Program& program = *step.program;
+  const size_t n = step.given.size() - 1, wide = static_cast<size_t>(item_size(step.compute));
+  const size_t registers = static_cast<size_t>(std::max(program.n_registers, program.n_inputs));
+  const bool repeats = !program.constants.empty() || !made->numbers.empty();
+  if (numel > (repeats ? kRepeated : kSmall) || program.code.empty() || program.code.back().dst != program.result) return;
+  for (const Instr& i : program.code) {
+    if (i.dst >= registers || !kernels().block(i.op, step.compute)) return;
+  }
+  made->repeated.resize(registers);
+  const auto repeat = [&](size_t r, double v) {
+    const float narrow = static_cast<float>(v);
+    for (Py_ssize_t i = 0; i < numel; ++i) {
+      const char* from = step.compute == DType::F32 ? reinterpret_cast<const char*>(&narrow) : reinterpret_cast<const char*>(&v);
+      made->repeated[r].insert(made->repeated[r].end(), from, from + wide);
+    }
+  };
+  for (size_t i = 0; i < n; ++i) {
+    if (!is_tensor(step.given[i])) repeat(i, PyFloat_AsDouble(step.given[i]));
+  }
+  for (size_t i = 0; i < program.constants.size(); ++i) repeat(n + i, program.constants[i]);
+  for (const Instr& i : program.code) {
+    if (i.dst < n + program.constants.size()) return made->calls.clear();
+    if (&i != &program.code.back() && made->repeated[i.dst].empty())
+      made->repeated[i.dst].resize(wide * static_cast<size_t>(numel));
+    made->calls.push_back(kernels().block(i.op, step.compute));
+  }
 }
 
 // A machine's step in which only addresses change, where it is small enough to run with the GIL.
@@ -75,50 +102,99 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
   const size_t n = step.given.size() - 1;
   const Tensor* out = given_at(step, n);
   const int ndim = out->ndim();
-  if (out->numel() > kReleaseSize || step.compute == DType::I64 || is_complex(step.compute) || is_half(step.compute)) return nullptr;
+  if (out->numel() > kReleaseSize || step.compute == DType::I64 || is_complex(step.compute) || is_half(step.compute))
+    return nullptr;
   auto made = std::make_unique<BoundMachine>();
-  made->numbers.resize(n);
   made->strides.resize(n);
-  bool whole = out->is_contiguous() && out->dtype == step.compute;
+  made->numbers.reserve(n);
+  bool whole = out->is_contiguous() && out->dtype == step.compute && out->numel();
   for (size_t i = 0; i < n; ++i) {
-    made->strides[i].assign(ndim, 0);
+    made->strides[i].assign(static_cast<size_t>(ndim), 0);
     PyObject* o = step.given[i];
     if (is_tensor(o)) {
       const Tensor* a = as_tensor(o);
       const int shift = ndim - a->ndim();
       for (int d = 0; d < a->ndim(); ++d) {
         if (shift < 0 || (a->size(d) != 1 && a->size(d) != out->size(d + shift))) return nullptr;
-        made->strides[i][d + shift] = a->size(d) == 1 ? 0 : a->stride(d);
+        made->strides[i][static_cast<size_t>(d + shift)] = a->size(d) == 1 ? 0 : a->stride(d);
       }
       made->operands.push_back(Strided{nullptr, a->dtype, made->strides[i].data()});
-      whole &= a->dtype == step.compute && a->is_contiguous() && same_shape(a, out);
+      whole &= a->dtype == step.compute && a->is_contiguous() && a->is_aligned() && a->numel() == out->numel();
     } else if (PyFloat_CheckExact(o) || PyLong_CheckExact(o)) {
       const double v = PyFloat_AsDouble(o);
       if (v == -1 && PyErr_Occurred()) {
         PyErr_Clear();
         return nullptr;
       }
-      set_number(*made, step.compute, static_cast<int>(i), v);
-      made->operands.push_back(Strided{reinterpret_cast<char*>(&made->numbers[i]), step.compute, made->strides[i].data()});
-      whole = false;
+      double& number = made->numbers.emplace_back(v);
+      if (step.compute == DType::F32) *reinterpret_cast<float*>(&number) = static_cast<float>(v);
+      made->operands.push_back(Strided{reinterpret_cast<char*>(&number), step.compute, made->strides[i].data()});
     } else {
       return nullptr;
     }
   }
-  const Program& program = *step.program;
-  if (whole && program.code.size() == 1 && program.code[0].dst == program.result) {
-    const Instr& only = program.code[0];
-    const uint8_t regs[] = {only.a, only.b, only.c};
-    made->run = kernels().block(only.op, step.compute);
-    made->block = made->run && program.constants.empty();
-    for (int i = 0; i < 3; ++i) made->inputs[i] = regs[i] < n ? regs[i] : 0;
-  }
+  if (whole) bind_calls(step, out->numel(), made.get());
   return made;
+}
+
+void make_calls(Body* body) {
+  const auto fixed = [&](const void* at) { body->addresses.push_back(static_cast<char*>(const_cast<void*>(at))); };
+  const auto address = [&](int memory, Py_ssize_t offset) {
+    Memory& m = body->memories[static_cast<size_t>(memory)];
+    if (in_arena(m)) return fixed(m.storage->data + offset);
+    m.places.emplace_back(body->addresses.size(), offset);
+    fixed(nullptr);
+  };
+  const auto operand = [&](const Value& v) {
+    const Operand& o = body->operands[static_cast<size_t>(v.operand)];
+    address(o.memory, o.offset);
+  };
+  const auto add_block = [&](size_t step, BlockFn block, Py_ssize_t n) {
+    body->calls.push_back({Call::Block, step, body->addresses.size(), n, block});
+  };
+  const size_t split = body->split < 0 ? body->steps.size() : static_cast<size_t>(body->split);
+  for (size_t i = 0; i < body->steps.size(); ++i) {
+    const Step& step = body->steps[i];
+    if (i == split) body->split_call = body->calls.size();
+    if (step.strips) {
+      body->calls.push_back({Call::Strips, i});
+      i += static_cast<size_t>(step.strips->count) - 1;
+    } else if (step.kind == Step::Block) {
+      add_block(i, step.block, step.size);
+      operand(step.args[0]);
+      if (step.args.size() > 2) operand(step.args[1]);
+      else fixed(step.numbers.empty() ? nullptr : step.numbers.data());
+      fixed(nullptr);
+      operand(step.args.back());
+    } else if (step.bound && !step.bound->calls.empty()) {
+      const BoundMachine& b = *step.bound;
+      const std::vector<Instr>& code = step.program->code;
+      const auto place = [&](size_t r) {
+        if (r < b.repeated.size() && b.repeated[r].empty() && r + 1 < step.args.size()) operand(step.args[r]);
+        else fixed(r < b.repeated.size() ? b.repeated[r].data() : nullptr);
+      };
+      for (size_t k = 0; k < code.size(); ++k) {
+        add_block(i, b.calls[k], given_at(step, step.args.size() - 1)->numel());
+        for (const size_t r : {code[k].a, code[k].b, code[k].c}) place(r);
+        if (k + 1 == code.size()) operand(step.args.back());
+        else place(code[k].dst);
+      }
+    } else if (!step.told.empty()) {
+      for (const ToldCall& call : step.told) {
+        body->calls.push_back({Call::Told, i, body->addresses.size(), 0, nullptr, call.run, call.fixed.data()});
+        for (const ToldCall::Place& p : call.places) p.memory < 0 ? fixed(nullptr) : address(p.memory, p.offset);
+      }
+    } else {
+      body->calls.push_back({Call::AStep, i});
+    }
+  }
+  if (split == body->steps.size()) body->split_call = body->calls.size();
 }
 
 }  // namespace
 
 int finish(Body* body) {
+  find_strips(body);
   std::vector<size_t> places(body->memories.size());
   const Py_ssize_t total = static_cast<Py_ssize_t>(plan(&body->memories, &places));
   body->planned = static_cast<size_t>(total);
@@ -132,7 +208,8 @@ int finish(Body* body) {
     if (!(m.storage = foreign_storage(data, m.nbytes, true, Py_NewRef(body->arena)))) return -1;
   }
   for (Operand& o : body->operands) {
-    Tensor* t = new_on_storage(hold(body->memories[o.memory].storage), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
+    Tensor* t = new_on_storage(hold(body->memories[o.memory].storage), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim,
+                               o.offset);
     if (!(o.tensor = as_object(t))) return -1;
     t->flags |= o.flags;
   }
@@ -145,6 +222,17 @@ int finish(Body* body) {
     for (int m : step.makes) step.storages.push_back(body->memories[m].storage);
     if (step.kind == Step::Machine) step.bound = bound(step);
   }
+  for (size_t i = 0; i < body->steps.size(); ++i) {
+    if (body->steps[i].strips) bind_strips(body, i);
+  }
+  for (size_t i = 0; i < body->memories.size(); ++i) {
+    Memory& m = body->memories[i];
+    const bool other = m.origin != Memory::Made || m.fresh || m.saved || !m.contents.empty();
+    if (!m.as && (m.first < 0 || !other)) continue;
+    m.slot = static_cast<int>(body->others.size());
+    body->others.push_back(static_cast<int>(i));
+  }
+  make_calls(body);
   return 0;
 }
 
@@ -160,16 +248,16 @@ int run_machine_step(const Step& step) {
   const size_t n = step.given.size() - 1;
   const Tensor* out = given_at(step, n);
   if (!step.bound) {
-    const Ref done(as_object(run_program_into(*step.program, step.compute, step.given.data(), static_cast<int>(n), given_at(step, n))));
+    const Ref done(
+        as_object(run_program_into(*step.program, step.compute, step.given.data(), static_cast<int>(n), given_at(step, n))));
     return done ? 0 : -1;
   }
   BoundMachine& b = *step.bound;
   for (size_t i = 0; i < n; ++i) {
     if (is_tensor(step.given[i])) b.operands[i].data = given_at(step, i)->data();
   }
-  if (b.block) b.run(b.operands[b.inputs[0]].data, b.operands[b.inputs[1]].data, b.operands[b.inputs[2]].data, out->data(), out->numel());
-  else kernels().run_program(*step.program, step.compute, b.operands.data(), Strided{out->data(), out->dtype, out->strides()},
-                             out->ndim(), out->sizes());
+  kernels().run_program(*step.program, step.compute, b.operands.data(), Strided{out->data(), out->dtype, out->strides()},
+                        out->ndim(), out->sizes());
   return 0;
 }
 
@@ -199,12 +287,7 @@ int run_step(const Step& step) {
   switch (step.kind) {
     case Step::Kernel: return run_kernel_step(step);
     case Step::Machine: return run_machine_step(step);
-    case Step::Block: {
-      const size_t last = step.given.size() - 1;
-      const void* right = last == 2 ? given_at(step, 1)->data() : step.numbers.empty() ? nullptr : step.numbers.data();
-      step.block(given_at(step, 0)->data(), right, nullptr, given_at(step, last)->data(), step.size);
-      return 0;
-    }
+    case Step::Block: return 0;  // a call
     case Step::Copy: return copy_into(given_at(step, 1), given_at(step, 0));
     case Step::Check: return std::memcmp(given_at(step, 0)->data(), step.numbers.data(), step.numbers.size()) ? 1 : 0;
     case Step::Fill: std::memset(given_at(step, 0)->data(), step.byte, static_cast<size_t>(step.size)); return 0;
@@ -244,38 +327,6 @@ class Replaying {
   bool grad_;
 };
 
-// What a run writes and draws before its last comparison, as it was at the start.
-class Start {
- public:
-  // `given`: by memory, the storages of arguments and gradients.
-  Start(const Body& body, const std::vector<Storage*>& given) {
-    if (body.last_check < 0) return;
-    for (int i : body.put_back) {
-      const Storage* s = body.memories[i].origin == Memory::There ? body.memories[i].storage : given[i];
-      memories_.emplace_back(s->data, std::vector<char>(s->data, s->data + s->nbytes));
-    }
-    for (PyObject* o : body.generators) {
-      Generator* g = state_of(o);
-      if (g) states_.emplace_back(g, *g);
-    }
-  }
-  void put_back() {
-    for (auto& [data, bytes] : memories_) std::memcpy(data, bytes.data(), bytes.size());
-    for (auto& [g, state] : states_) *g = state;
-  }
-
- private:
-  static Generator* state_of(PyObject* o) {
-    const Ref state(PyCapsule_CheckExact(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "_state"));
-    if (state && PyCapsule_CheckExact(state.get())) return static_cast<Generator*>(PyCapsule_GetPointer(state.get(), PyCapsule_GetName(state.get())));
-    PyErr_Clear();
-    return nullptr;
-  }
-
-  std::vector<std::pair<char*, std::vector<char>>> memories_;
-  std::vector<std::pair<Generator*, Generator>> states_;
-};
-
 }  // namespace
 
 namespace {
@@ -286,14 +337,16 @@ struct Part {
   int begin, end;        // steps
   size_t from, to;       // outputs
   size_t n_given;        // arguments without saved memories
+  size_t from_call, to_call;
 };
 
 Part part_of(const Body& body, Part::Kind kind) {
   const int n = static_cast<int>(body.steps.size());
-  const size_t all = body.outputs.size();
-  if (kind == Part::First) return {kind, 0, body.split, 0, body.n_first, body.n_inputs};
-  if (kind == Part::Second) return {kind, body.split, n, body.n_first, all, body.n_inputs + body.n_incoming};
-  return {kind, 0, n, 0, all, body.n_inputs};
+  const size_t all = body.outputs.size(), calls = body.calls.size();
+  if (kind == Part::First) return {kind, 0, body.split, 0, body.n_first, body.n_inputs, 0, body.split_call};
+  if (kind == Part::Second)
+    return {kind, body.split, n, body.n_first, all, body.n_inputs + body.n_incoming, body.split_call, calls};
+  return {kind, 0, n, 0, all, body.n_inputs, 0, calls};
 }
 
 bool is_used(const Memory& m, const Part& part) {
@@ -304,7 +357,8 @@ bool is_used(const Memory& m, const Part& part) {
 
 // Whether the arguments, the gradients of leaves and the numbers are like those of the captured run; -1 with an exception.
 int are_alike(Body& body, PyObject* const* args, const Part& part) {
-  for (const Memory& m : body.memories) {
+  for (const int i : body.others) {
+    const Memory& m = body.memories[static_cast<size_t>(i)];
     if (!m.as || (m.origin == Memory::Gradient && m.first < 0)) continue;
     if (m.origin == Memory::Input && static_cast<size_t>(m.number) >= part.n_given) continue;
     PyObject* o = m.origin == Memory::Input ? args[m.number] : as_object(as_tensor(body.leaves[m.number])->grad.peek());
@@ -324,9 +378,7 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
     const double number = l.negative ? -PyFloat_AS_DOUBLE(value) : PyFloat_AS_DOUBLE(value);
     PyObject* given = l.negative ? PyFloat_FromDouble(number) : Py_NewRef(value);
     if (!given) return -1;
-    Step& step = body.steps[l.step];
-    Py_DECREF(std::exchange(step.given[l.arg], given));
-    if (step.bound) set_number(*step.bound, step.compute, l.arg, number);
+    Py_DECREF(std::exchange(body.steps[l.step].given[l.arg], given));
   }
   for (size_t i = 0; i < part.n_given; ++i) {
     const Storage* s = as_tensor(args[i])->storage();
@@ -340,37 +392,45 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
   return 1;
 }
 
-// A program that runs: the storages that it holds, by memory. Those of arguments are pinned, new ones are given away.
+// A program that runs: the storages that it holds, by memory. All are pinned, as steps may run without the GIL.
 class Run {
  public:
-  Run(Body& body, PyObject* const* args, const Part& part) : body_(body), args_(args), part_(part), storages_(body.memories.size()) {}
-  ~Run() {
-    for (Storage* s : storages_) drop(s);
-  }
+  Run(Body& body, PyObject* const* args, const Part& part) : body_(body), args_(args), part_(part), storages_(body.others.size()) {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   // Gives every memory its address. False with an exception.
   bool bind() {
-    for (size_t i = 0; i < body_.memories.size(); ++i) {
-      Memory& m = body_.memories[i];
+    for (const int i : body_.others) {
+      Memory& m = body_.memories[static_cast<size_t>(i)];
       if (!is_used(m, part_)) continue;
+      if (m.origin == Memory::There) held(m).take(m.storage);
       if (m.origin == Memory::Input) show(i, as_tensor(args_[m.number]), m.as->offset());
       if (m.origin == Memory::Gradient) show(i, as_tensor(body_.leaves[m.number])->grad.peek(), m.as->offset());
       if (m.saved && part_.kind == Part::Second) continue;
       if (m.fresh || m.saved) {
-        if (!(storages_[i] = new_storage(m.nbytes))) return false;
-        m.storage->data = storages_[i]->data;
+        Storage* made = new_storage(m.nbytes);
+        if (!made) return false;
+        held(m).take(made);
+        drop(made);
+        m.storage->data = made->data;
       }
       if (!m.contents.empty()) std::memcpy(m.storage->data, m.contents.data(), m.contents.size());
     }
     if (part_.kind == Part::Second) {
       for (size_t k = 0; k < body_.saved.size(); ++k) show(body_.saved[k], as_tensor(args_[part_.n_given + k]), 0);
     }
+    for (const int i : body_.others) {
+      Memory& m = body_.memories[static_cast<size_t>(i)];
+      if (!is_used(m, part_) || m.storage->data == m.bound) continue;
+      m.bound = m.storage->data;
+      for (const auto& [at, offset] : m.places) body_.addresses[at] = m.bound + offset;
+    }
     return true;
   }
 
-  const std::vector<Storage*>& storages() const { return storages_; }
+  // Of an argument, or of a gradient as the run began.
+  const Storage* given(int memory) const { return storages_[static_cast<size_t>(memory)].storage(); }
 
   PyObject* outputs() {
     Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(part_.to - part_.from)));
@@ -386,7 +446,7 @@ class Run {
   PyObject* saved() {
     Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(body_.saved.size())));
     for (size_t k = 0; tuple && k < body_.saved.size(); ++k) {
-      Storage* s = storages_[body_.saved[k]];
+      Storage* s = held(body_.memories[static_cast<size_t>(body_.saved[k])]).storage();
       const Py_ssize_t n = static_cast<Py_ssize_t>(s->nbytes), step = 1;
       Tensor* t = new_on_storage(hold(s), DType::U8, 1, &n, &step, 0);
       if (!t) return nullptr;
@@ -414,14 +474,18 @@ class Run {
   }
 
  private:
-  void show(size_t memory, const Tensor* t, Py_ssize_t offset) {
-    storages_[memory] = hold(t->storage());
-    body_.memories[memory].storage->data = t->data() - offset;
+  Pinned& held(const Memory& m) { return storages_[static_cast<size_t>(m.slot)]; }
+
+  void show(int memory, const Tensor* t, Py_ssize_t offset) {
+    const Memory& m = body_.memories[static_cast<size_t>(memory)];
+    held(m).take(t->storage());
+    m.storage->data = t->data() - offset;
   }
 
   Tensor* made_at(int operand) {
     const Operand& o = body_.operands[operand];
-    return new_on_storage(hold(storages_[o.memory]), o.dtype, o.ndim, o.dims.data(), o.dims.data() + o.ndim, o.offset);
+    return new_on_storage(hold(held(body_.memories[static_cast<size_t>(o.memory)]).storage()), o.dtype, o.ndim, o.dims.data(),
+                          o.dims.data() + o.ndim, o.offset);
   }
 
   PyObject* output(const Output& o) {
@@ -458,7 +522,38 @@ class Run {
   Body& body_;
   PyObject* const* args_;
   const Part part_;
-  std::vector<Storage*> storages_;
+  std::vector<Pinned> storages_;
+};
+
+// What a run writes and draws before its last comparison, as it was at the start.
+class Start {
+ public:
+  Start(const Body& body, const Run& run) {
+    if (body.last_check < 0) return;
+    for (int i : body.put_back) {
+      const Storage* s = body.memories[i].origin == Memory::There ? body.memories[i].storage : run.given(i);
+      memories_.emplace_back(s->data, std::vector<char>(s->data, s->data + s->nbytes));
+    }
+    for (PyObject* o : body.generators) {
+      Generator* g = state_of(o);
+      if (g) states_.emplace_back(g, *g);
+    }
+  }
+  void put_back() {
+    for (auto& [data, bytes] : memories_) std::memcpy(data, bytes.data(), bytes.size());
+    for (auto& [g, state] : states_) *g = state;
+  }
+
+ private:
+  static Generator* state_of(PyObject* o) {
+    const Ref state(PyCapsule_CheckExact(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "_state"));
+    if (state && PyCapsule_CheckExact(state.get())) return static_cast<Generator*>(PyCapsule_GetPointer(state.get(), PyCapsule_GetName(state.get())));
+    PyErr_Clear();
+    return nullptr;
+  }
+
+  std::vector<std::pair<char*, std::vector<char>>> memories_;
+  std::vector<std::pair<Generator*, Generator>> states_;
 };
 
 // NotImplemented where this cannot be a replay of the captured run.
@@ -466,18 +561,28 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
   Body& body = *reinterpret_cast<Captured*>(self)->body;
   const Part part = part_of(body, kind);
   const size_t n_saved = kind == Part::Second ? body.saved.size() : 0;
-  if (body.busy || tls.capture != Capturing::Off || observed() || (body.split < 0) != (kind == Part::Whole)) Py_RETURN_NOTIMPLEMENTED;
+  if (body.busy || tls.capture != Capturing::Off || observed() || (body.split < 0) != (kind == Part::Whole))
+    Py_RETURN_NOTIMPLEMENTED;
   if (static_cast<size_t>(n) != part.n_given + n_saved) Py_RETURN_NOTIMPLEMENTED;
   const int alike = are_alike(body, args, part);
   if (alike <= 0) return alike < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
   Run run(body, args, part);
   if (!run.bind()) return nullptr;
-  Start start(body, run.storages());
+  Start start(body, run);
   int stopped;
   {
     const Replaying replaying(&body);
     stopped = 0;
-    for (int i = part.begin; i < part.end && !stopped; ++i) stopped = run_step(body.steps[static_cast<size_t>(i)]);
+    for (size_t i = part.from_call; i < part.to_call && !stopped; ++i) {
+      const Call& call = body.calls[i];
+      char* const* at = body.addresses.data() + call.at;
+      switch (call.kind) {
+        case Call::AStep: stopped = run_step(body.steps[call.step]); break;
+        case Call::Strips: stopped = run_strips(&body.steps[call.step]); break;
+        case Call::Block: call.block(at[0], at[1], at[2], at[3], call.n); break;
+        case Call::Told: call.told(call.fixed, at); break;
+      }
+    }
   }
   if (stopped > 0) start.put_back();
   if (stopped) return stopped < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
@@ -489,6 +594,17 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
 }
 
 PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::Whole); }
+// call(guards, made, args, kwargs): match and replay. `made`: of the outputs, the number of the result; None: all are the result; or
+// what makes it of them.
+PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  if (n != 4) return PyErr_Format(PyExc_TypeError, "call(guards, made, args, kwargs)");
+  const Ref inputs(matched_inputs(args[0], args[2], args[3]));
+  if (!inputs || inputs.get() == Py_None) return inputs ? Py_NewRef(Py_NotImplemented) : nullptr;
+  Ref outputs(run_part(self, PySequence_Fast_ITEMS(inputs.get()), PyTuple_GET_SIZE(inputs.get()), Part::Whole));
+  if (!outputs || outputs.get() == Py_NotImplemented || args[1] == Py_None) return outputs.release();
+  if (!PyLong_CheckExact(args[1])) return PyObject_CallOneArg(args[1], outputs.get());
+  return PySequence_GetItem(outputs.get(), PyLong_AsSsize_t(args[1]));
+}
 PyObject* replay_first(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::First); }
 PyObject* replay_second(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::Second); }
 
@@ -662,6 +778,7 @@ int init_capture_type(PyObject* module);
 int init_capture_type(PyObject* module) {
   static PyMethodDef methods[] = {
       {"replay", method_of<replay>(), METH_FASTCALL, "Runs the steps on other arguments: a tuple of outputs, or NotImplemented."},
+      {"call", method_of<call>(), METH_FASTCALL, "Replays a call that is like the captured one: its result, or NotImplemented."},
       {"first", method_of<replay_first>(), METH_FASTCALL, "The first of two parts: its outputs, and what the second needs."},
       {"second", method_of<replay_second>(), METH_FASTCALL,
        "The second part, of arguments, incoming gradients and what was saved: gradients."},

@@ -318,7 +318,7 @@ const char* in_the_way() {
 
 // The tensors of a call so far, and its lists and dicts.
 struct Found {
-  PyObject* list;  // of as many as are expected
+  PyObject* tuple;  // of as many as are expected
   Py_ssize_t n = 0;
   std::vector<PyObject*> containers;
 };
@@ -404,8 +404,8 @@ bool Records::holds(bool anew) {
 // tuple, "l" a list, "d" a dict, "k" the dict of the keywords, "o" an object, by its attributes.
 bool Records::matches(PyObject* part, PyObject* value, Found* found) const {
   if (PyLong_CheckExact(part)) {
-    if (!is_tensor(value) || found->n == PyList_GET_SIZE(found->list)) return false;
-    PyList_SET_ITEM(found->list, found->n++, Py_NewRef(value));
+    if (!is_tensor(value) || found->n == PyTuple_GET_SIZE(found->tuple)) return false;
+    PyTuple_SET_ITEM(found->tuple, found->n++, Py_NewRef(value));
     return true;
   }
   const char kind = PyUnicode_GET_LENGTH(PyTuple_GET_ITEM(part, 0)) ? *PyUnicode_AsUTF8(PyTuple_GET_ITEM(part, 0)) : 0;
@@ -689,18 +689,7 @@ PyObject* altered(PyObject* self, PyObject* later) {
 }
 
 PyObject* match(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2) return PyErr_Format(PyExc_TypeError, "match(args, kwargs)");
-  Records* r = as_guards(self)->records;
-  if (!r) Py_RETURN_NONE;
-  Ref list(PyList_New(static_cast<Py_ssize_t>(r->inputs.size())));  // may collect, so it is made first
-  if (!list) return nullptr;
-  Found found{list.get(), 0, {}};
-  bool fits = r == as_guards(self)->records;
-  for (int i = 0; fits && i < 2; ++i) fits = r->matches(PyTuple_GET_ITEM(r->tree, i), args[i], &found);
-  fits = fits && found.n == PyList_GET_SIZE(list.get());
-  for (Py_ssize_t i = 0; fits && i < found.n; ++i) fits = r->fits(as_tensor(PyList_GET_ITEM(list.get(), i)), r->inputs[i]);
-  fits = fits && r->relate(nullptr, PySequence_Fast_ITEMS(list.get())) && r->holds(false);
-  return fits ? list.release() : Py_NewRef(Py_None);
+  return n == 2 ? matched_inputs(self, args[0], args[1]) : PyErr_Format(PyExc_TypeError, "match(args, kwargs)");
 }
 
 PyObject* same_values(PyObject*, PyObject* const* args, Py_ssize_t n) {
@@ -733,6 +722,21 @@ PyObject* obstacle(PyObject*, PyObject*) {
 }  // namespace
 
 bool same_value(PyObject* a, PyObject* b) { return same(a, b); }
+
+PyObject* matched_inputs(PyObject* guards, PyObject* args, PyObject* kwargs) {
+  if (Py_TYPE(guards) != GuardsType) return PyErr_Format(PyExc_TypeError, "Guards, args, kwargs");
+  Records* r = as_guards(guards)->records;
+  if (!r) Py_RETURN_NONE;
+  Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(r->inputs.size())));  // may collect, so it is made first
+  if (!tuple) return nullptr;
+  Found found{tuple.get(), 0, {}};
+  const auto item = [&](Py_ssize_t i) { return PyTuple_GET_ITEM(tuple.get(), i); };
+  bool fits = r == as_guards(guards)->records && r->matches(PyTuple_GET_ITEM(r->tree, 0), args, &found) &&
+              r->matches(PyTuple_GET_ITEM(r->tree, 1), kwargs, &found) && found.n == PyTuple_GET_SIZE(tuple.get());
+  for (Py_ssize_t i = 0; fits && i < found.n; ++i) fits = r->fits(as_tensor(item(i)), r->inputs[i]);
+  fits = fits && r->relate(nullptr, PySequence_Fast_ITEMS(tuple.get())) && r->holds(false);
+  return fits ? tuple.release() : Py_NewRef(Py_None);
+}
 
 int init_state(PyObject* module) {
 #if PY_VERSION_HEX >= 0x030C0000

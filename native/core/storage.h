@@ -76,6 +76,7 @@ class Pinned {
     s_ = hold(s);
     count(s->pins, 1);
   }
+  Storage* storage() const { return s_; }
 
  private:
   void release() {

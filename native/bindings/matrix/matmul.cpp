@@ -152,6 +152,31 @@ struct Pairs {
   }
 };
 
+// The only work of a kernel that makes `c`, which it tells where that is one small product.
+struct Product {
+  DType type;
+  Py_ssize_t m, n, k;
+  ptrdiff_t x_row, x_column, y_row, y_column;
+};
+void run_product(const void* fixed, char* const* at) {
+  const Product& p = *static_cast<const Product*>(fixed);
+  gemm(p.type, p.m, p.n, p.k, 1.0, {at[0], p.x_row, p.x_column}, {at[1], p.y_row, p.y_column}, at[2], 0.0, at[3], false);
+}
+void multiply_alone(const Pairs& pairs, const Ref& c, const Tensor* bias = nullptr) {
+  const Stack &x = pairs.x, &y = pairs.y;
+  const bool tall = pairs.stacks > 1 && x.adjacent && y.leading == 0 && pairs.leading == x.leading;
+  if (pairs.stacks * pairs.work() <= kReleaseWork && (pairs.stacks == 1 || tall)) {
+    const Product p{pairs.type, pairs.stacks * x.rows, y.columns, x.columns, tall ? x.columns : x.row, tall ? 1 : x.column, y.row,
+                    y.column};
+    tell(run_product, p,
+         {{as_tensor(x.owner), x.data},
+          {as_tensor(y.owner), y.data},
+          {bias, bias ? bias->data() : nullptr},
+          {as_tensor(c), data_of(c)}});
+  }
+  pairs.multiply(c, false, false, bias ? bias->data() : nullptr, bias);
+}
+
 // Arguments that do not fit together get NotImplemented, here and below: the definition in ops/matrix/products.py says what is
 // wrong, in words that depend on the case.
 Ref dot_of_pairs(const TensorInfo& a, const TensorInfo& b, bool conjugated);
@@ -176,7 +201,7 @@ Ref matmul(const TensorInfo& a, const TensorInfo& b) {
   if (a.ndim > 1) ndim++;
   if (b.ndim > 1) pairs.shape[ndim++] = pairs.y.columns;
   Ref result = new_ref(sum_type(a.dtype), ndim, pairs.shape, device_of(a, b));
-  if (has_memory(result) && as_tensor(result)->numel()) pairs.multiply(result);
+  if (has_memory(result) && as_tensor(result)->numel()) multiply_alone(pairs, result);
   return rounded(std::move(result), a.dtype);
 }
 
@@ -233,7 +258,7 @@ Ref product_of(Stack&& x, Stack&& y, DType type, DeviceType device, bool by_colu
   if (!pairs.fit()) return {};
   const bool own = swap || !shape;
   Ref sums = new_ref(sum_type(type), own ? pairs.leading + 2 : ndim, own ? pairs.shape : shape, device);
-  if (has_memory(sums) && as_tensor(sums)->numel()) pairs.multiply(sums);
+  if (has_memory(sums) && as_tensor(sums)->numel()) multiply_alone(pairs, sums);
   sums = rounded(std::move(sums), type);
   if (!swap) return sums;
   const TensorInfo made = info_of(sums);
@@ -368,8 +393,7 @@ Ref linear(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bias) {
   const Ref row = has_bias ? contiguous_as(bias.tensor, wide) : Ref();
   if (!pairs.fit()) return {};
   Ref result = new_ref(wide, x.ndim, shape, device_of(x, w, bias));
-  if (has_memory(result) && as_tensor(result)->numel())
-    pairs.multiply(result, false, false, row ? data_of(row) : nullptr, row ? as_tensor(row) : nullptr);
+  if (has_memory(result) && as_tensor(result)->numel()) multiply_alone(pairs, result, row ? as_tensor(row) : nullptr);
   return rounded(std::move(result), type);
 }
 
@@ -401,8 +425,7 @@ Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const Tens
   if (need_b) {
     gb = new_ref(wide, 1, &n, device);
     if (has_memory(gb)) {
-      const Ref summands = contiguous_as(gradient.tensor, wide);
-      sum_rows(wide, data_of(summands), n ? gradient.size() / n : 0, n, data_of(gb));
+      sum_rows(contiguous_as(gradient.tensor, wide), n ? gradient.size() / n : 0, n, gb);
       gb = rounded(std::move(gb), type);
     }
   }

@@ -781,6 +781,14 @@ Ref sum_to(const TensorInfo& a, const Shape& to) {
   if (!mask) return Ref::borrow(as_object(a.tensor));
   if (!a.is_float_or_half() && !is_pair(a.dtype)) return {};  // sums of integers have another type
   const bool only_lead = lead >= 64 || !(mask >> lead);
+  Py_ssize_t n = 1;
+  for (int i = 0; i < ndim; i++) n *= shape[i];
+  if (only_lead && a.is_float() && a.contiguous() && n > 1 && a.size() > n && a.tensor->nbytes() <= kReleaseGilBytes &&
+      !is_meta(a) && !is_accelerated(a)) {
+    Ref row = new_ref(a.dtype, ndim, shape, DeviceType::Cpu);
+    sum_rows(Ref::borrow(as_object(a.tensor)), a.size() / n, n, row);
+    return row;
+  }
   Ref sum = sum_of(a, mask, !only_lead);
   if (!sum || lead == 0 || only_lead) return sum;
   Layout l(as_tensor(sum));  // less the leading dimensions, of size 1
@@ -818,10 +826,25 @@ const KernelRows rows{
 
 }  // namespace
 
-void sum_rows(DType dtype, const char* data, Py_ssize_t m, Py_ssize_t n, char* out) {
-  if (n == 0) return;
-  if (m == 0) return fill_empty(Reduce::Sum, dtype, out, n);
-  reduce_columns(Reduce::Sum, dtype, data, m, n * item_size(dtype), n, out);
+namespace {
+
+struct RowSum {
+  DType type;
+  Py_ssize_t m, n;
+};
+void run_row_sum(const void* fixed, char* const* at) {
+  const auto& [type, m, n] = *static_cast<const RowSum*>(fixed);
+  if (m == 0) fill_empty(Reduce::Sum, type, at[1], n);
+  else if (n) reduce_columns(Reduce::Sum, type, at[0], m, n * item_size(type), n, at[1]);
+}
+
+}  // namespace
+
+void sum_rows(const Ref& rows, Py_ssize_t m, Py_ssize_t n, const Ref& out) {
+  const RowSum sum{as_tensor(out)->dtype, m, n};
+  char* const at[] = {data_of(rows), data_of(out)};
+  if (m * n <= kChunk) tell(run_row_sum, sum, {{as_tensor(rows), at[0]}, {as_tensor(out), at[1]}});
+  run_row_sum(&sum, at);
 }
 
 }  // namespace rushlight

@@ -25,10 +25,14 @@ __all__ = ["CheckedVariant"]
 class CheckedVariant(Variant):
     """A captured run whose replays are compared with eager calls."""
 
-    def replayed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _way(self) -> Callable[[Any, Any], Any]:
+        return self._checked
+
+    def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inputs = self.guards.match(args, kwargs)
         if inputs is None:
             return NotImplemented
+        inputs = list(inputs)
         names = {t: f"argument {i + 1}" for i, t in enumerate(inputs)} | {
             t: f"`{path}`" for t, path in self.state.tensors.items()
         }

@@ -130,21 +130,26 @@ class Variant:
         # Of each leaf of the results: the number of an output, or a constant.
         self.leaves = leaves
         self.items: list[tuple[int, int]] = []  # leaves that are the number in an output
-        self.only = len(leaves) == 1 and spec.is_leaf() and leaves[0][0]
+        # replayed(args, kwargs): the result of a replay, or NotImplemented.
+        self.replayed: Callable[[Any, Any], Any] = self._way()
 
-    def replayed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _way(self) -> Callable[[Any, Any], Any]:
+        """The shortest way to a result."""
+        if self.graph is not None:
+            return self._with_graph
+        made: Any = self.result
+        n = len(self.leaves)
+        if self.spec.is_leaf() and self.leaves[0][0]:
+            made = 0
+        elif self.spec == _flat(n) and self.leaves == [(True, i) for i in range(n)]:
+            made = None
+        return functools.partial(self.program.call, self.guards, made)
+
+    def _with_graph(self, args: Any, kwargs: Any) -> Any:
         inputs = self.guards.match(args, kwargs)
         if inputs is None:
             return NotImplemented
-        if self.graph is not None:
-            return self._with_graph(args, kwargs, inputs)
-        outputs = self.program.replay(*inputs)
-        if self.only and outputs is not NotImplemented:
-            return outputs[0]
-        return outputs if outputs is NotImplemented else self.result(outputs)
-
-    def _with_graph(self, args: Any, kwargs: Any, inputs: list[Tensor]) -> Any:
-        again = Again(self.function, args, kwargs, inputs, draws=self.graph.draws)
+        again = Again(self.function, args, kwargs, list(inputs), draws=self.graph.draws)
         made = self.program.first(*inputs)
         return made if made is NotImplemented else self.result(called(self.graph, again, made))
 
@@ -153,6 +158,10 @@ class Variant:
         for i, output in self.items:
             leaves[i] = outputs[output].item()
         return tree_unflatten(leaves, self.spec)
+
+
+def _flat(n: int) -> Any:
+    return tree_flatten((0,) * n)[1]
 
 
 _variant = Variant

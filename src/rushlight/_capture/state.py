@@ -191,7 +191,7 @@ class State:
         asked = offsets, self._local, gradients
         return (*map(tuple, self._rows), tuple(self.tensors), trees, *asked)
 
-    def matches(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor] | None:
+    def matches(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor, ...] | None:
         """The input tensors of a call like the captured one; None where anything differs."""
         return self.guards.match(args, kwargs)
 

@@ -1,0 +1,279 @@
+// Large steps that compute element by element, run strip by strip (Note [Strips], program.h).
+#include <algorithm>
+#include <cstring>
+
+#include "core/layout.h"
+#include "core/program.h"
+
+namespace rushlight {
+
+namespace {
+
+constexpr Py_ssize_t kLarge = 2 * 4096;   // elements
+constexpr Py_ssize_t kStrip = 2048;       // elements
+constexpr Py_ssize_t kOwn = 48 << 10;     // bytes on the stack for what only the strips use
+constexpr size_t kFar = 32;               // so many other steps between two of a group
+
+Py_ssize_t numel_of(const Operand& o) {
+  Py_ssize_t n = 1;
+  for (int d = 0; d < o.ndim; ++d) n *= o.dims[d];
+  return n;
+}
+
+// From one element to the next: the item size, or 0 where all are one. -1 for other layouts.
+Py_ssize_t advance_of(const Operand& o, Py_ssize_t numel) {
+  const Py_ssize_t *sizes = o.dims.data(), *strides = sizes + o.ndim, n = numel_of(o);
+  Py_ssize_t step = item_size(o.dtype);
+  bool rows = n == numel, one = true;
+  for (int d = o.ndim - 1; d >= 0; --d) {
+    if (sizes[d] == 1) continue;
+    rows &= strides[d] == step;
+    one &= strides[d] == 0;
+    step *= sizes[d];
+  }
+  return rows ? item_size(o.dtype) : (one ? 0 : -1);
+}
+
+// Calls f(operand, whether it is written) for all operands of a step.
+template <class F>
+void each_operand(const Value& v, bool written, const F& f) {
+  if (v.operand >= 0) f(v.operand, written);
+  for (const Value& item : v.items) each_operand(item, written, f);
+}
+template <class F>
+void each_operand(const Step& step, const F& f) {
+  for (size_t k = 0; k < step.args.size(); ++k)
+    each_operand(step.args[k], step.kind != Step::Kernel && step.kind != Step::Check && k + 1 == step.args.size(), f);
+}
+
+// The elements of a step that can run in strips, else 0.
+Py_ssize_t size_in_strips(const Body& body, const Step& step) {
+  if (step.kind != Step::Machine && step.kind != Step::Block && step.kind != Step::Fill) return 0;
+  const Operand& out = body.operands[static_cast<size_t>(step.args.back().operand)];
+  const Py_ssize_t numel = numel_of(out);
+  if (numel < kLarge || advance_of(out, numel) <= 0 || body.memories[static_cast<size_t>(out.memory)].origin != Memory::Made)
+    return 0;
+  if (!step.numbers.empty() || (step.kind == Step::Fill && step.size != numel * item_size(out.dtype))) return 0;
+  for (size_t k = 0; k + 1 < step.args.size(); ++k) {
+    const Value& v = step.args[k];
+    if (v.is_list) return 0;
+    if (v.operand >= 0 && advance_of(body.operands[static_cast<size_t>(v.operand)], numel) < 0) return 0;
+    const bool number = v.operand < 0 && (PyFloat_CheckExact(v.object) || PyLong_CheckExact(v.object));
+    if (v.operand < 0 && (!number || (step.compute != DType::F32 && step.compute != DType::F64))) return 0;
+    if (number && PyFloat_AsDouble(v.object) == -1 && PyErr_Occurred()) return PyErr_Clear(), 0;
+  }
+  return numel;
+}
+
+// A group while it is found, and the steps between its own: those that go before it, and those that go after.
+class Group {
+ public:
+  Group(const Body& body, Py_ssize_t numel) : body_(body), numel_(numel), uses_(body.memories.size()) {}
+
+  // Adds a step that can run in strips; false where it needs what comes after, or memory in another way than the others.
+  bool join(size_t i) {
+    bool fits = true;
+    each_operand(body_.steps[i], [&](int operand, bool written) {
+      const Operand& o = body_.operands[static_cast<size_t>(operand)];
+      const Use& u = uses_[static_cast<size_t>(o.memory)];
+      fits &= !u.written_after && !(written && u.read_after);
+      const bool alike = u.offset == o.offset && u.advance == advance_of(o, numel_);
+      if (u.read || u.written) fits &= !(written || u.written) || (alike && !u.mixed);
+    });
+    if (!fits) return false;
+    each_operand(body_.steps[i], [&](int operand, bool written) {
+      const Operand& o = body_.operands[static_cast<size_t>(operand)];
+      Use& u = uses_[static_cast<size_t>(o.memory)];
+      const Py_ssize_t advance = advance_of(o, numel_);
+      u.mixed |= (u.read || u.written) && (u.offset != o.offset || u.advance != advance);
+      u.offset = o.offset, u.advance = advance;
+      (written ? u.written : u.read) = true;
+    });
+    steps.push_back(i);
+    return true;
+  }
+
+  void pass(size_t i) {
+    bool free = true;
+    const auto look = [&](int memory, bool written) {
+      const Use& u = uses_[static_cast<size_t>(memory)];
+      free &= !u.written && !u.written_after && !(written && (u.read || u.read_after));
+    };
+    each(i, look);
+    (free ? before : after).push_back(i);
+    if (free) return;
+    each(i, [&](int memory, bool written) {
+      Use& u = uses_[static_cast<size_t>(memory)];
+      (written ? u.written_after : u.read_after) = true;
+    });
+  }
+
+  // Whether nothing may move across a step.
+  bool is_border(size_t i) const {
+    const Step& step = body_.steps[i];
+    bool border = step.kind == Step::Check || step.has_effects;
+    each(i, [&](int memory, bool written) {
+      border |= written && body_.memories[static_cast<size_t>(memory)].origin != Memory::Made;
+    });
+    return border;
+  }
+
+  std::vector<size_t> steps, before, after;
+
+ private:
+  struct Use {
+    Py_ssize_t offset = 0, advance = 0;
+    bool read = false, written = false, mixed = false;  // by the group
+    bool read_after = false, written_after = false;
+  };
+  template <class F>
+  void each(size_t i, const F& f) const {
+    const Step& step = body_.steps[i];
+    each_operand(step, [&](int operand, bool written) { f(body_.operands[static_cast<size_t>(operand)].memory, written); });
+    for (const int m : step.makes) f(m, true);
+  }
+
+  const Body& body_;
+  const Py_ssize_t numel_;
+  std::vector<Use> uses_;
+};
+
+// Puts the steps of a group beside each other. The memories that are used meanwhile are used from its first step to its last, and
+// those that only the group uses have no place in the program.
+void arrange(Body* body, const Group& group, Py_ssize_t numel) {
+  const int first = static_cast<int>(group.steps.front()), last = static_cast<int>(group.steps.back());
+  std::vector<size_t> order;
+  for (const std::vector<size_t>* part : {&group.before, &group.steps, &group.after})
+    for (const size_t i : *part)
+      if (static_cast<int>(i) <= last) order.push_back(i);
+  std::vector<bool> others(body->memories.size());
+  for (const std::vector<size_t>* part : {&group.before, &group.after}) {
+    for (const size_t i : *part) {
+      if (static_cast<int>(i) > last) continue;
+      each_operand(body->steps[i],
+                   [&](int o, bool) { others[static_cast<size_t>(body->operands[static_cast<size_t>(o)].memory)] = true; });
+      for (const int m : body->steps[i].makes) others[static_cast<size_t>(m)] = true;
+    }
+  }
+  auto strips = std::make_unique<Strips>();
+  strips->numel = numel;
+  strips->count = static_cast<int>(group.steps.size());
+  // Each memory of the group's own has room for a strip, as long as it is used.
+  struct Room {
+    Py_ssize_t item, at;
+    int until;
+  };
+  std::vector<Room> rooms;
+  Py_ssize_t bytes = 0;
+  std::vector<std::vector<int>> used(body->memories.size());
+  for (int k = 0; k < strips->count; ++k)
+    each_operand(body->steps[group.steps[static_cast<size_t>(k)]],
+                 [&](int o, bool) { used[static_cast<size_t>(body->operands[static_cast<size_t>(o)].memory)].push_back(k); });
+  strips->own.assign(body->memories.size(), -1);
+  for (int k = 0; k < strips->count; ++k) {
+    const Step& step = body->steps[group.steps[static_cast<size_t>(k)]];
+    const Operand& out = body->operands[static_cast<size_t>(step.args.back().operand)];
+    const size_t number = static_cast<size_t>(out.memory);
+    Memory& m = body->memories[number];
+    if (m.first < first || m.last > last || m.fresh || m.saved || others[number] || !m.contents.empty() || strips->own[number] >= 0)
+      continue;
+    const Py_ssize_t item = item_size(out.dtype);
+    auto room = std::find_if(rooms.begin(), rooms.end(), [&](const Room& r) { return r.item == item && r.until < k; });
+    if (room == rooms.end()) {
+      if (bytes + item * kStrip > kOwn) continue;
+      room = rooms.insert(rooms.end(), {item, bytes, 0});
+      bytes += item * kStrip;
+    }
+    room->until = used[number].back();
+    strips->own[number] = room->at;
+    m.in_strips = true;
+  }
+  for (Memory& m : body->memories) {
+    if (m.first >= first && m.first <= last) m.first = first;
+    if (m.last >= first && m.last <= last) m.last = last;
+  }
+  std::vector<Step> moved;
+  for (const size_t i : order) moved.push_back(std::move(body->steps[i]));
+  std::move(moved.begin(), moved.end(), body->steps.begin() + first);
+  const auto inside = [&](size_t i) { return static_cast<int>(i) <= last; };
+  const size_t at = static_cast<size_t>(first) +
+                    static_cast<size_t>(std::count_if(group.before.begin(), group.before.end(), inside));
+  body->steps[at].strips = std::move(strips);
+}
+
+}  // namespace
+
+void find_strips(Body* body) {
+  const size_t n = body->steps.size();
+  for (size_t i = 0; i < n; ++i) {
+    const Py_ssize_t numel = size_in_strips(*body, body->steps[i]);
+    if (!numel) continue;
+    Group group(*body, numel);
+    group.join(i);
+    const size_t end = body->split >= 0 && i < static_cast<size_t>(body->split) ? static_cast<size_t>(body->split) : n;
+    for (size_t k = i + 1; k < end && k <= group.steps.back() + kFar && !group.is_border(k); ++k) {
+      if (size_in_strips(*body, body->steps[k]) != numel || !group.join(k)) group.pass(k);
+    }
+    if (group.steps.size() < 2) continue;
+    arrange(body, group, numel);
+    i = group.steps.back();
+  }
+}
+
+void bind_strips(Body* body, size_t first) {
+  Strips& strips = *body->steps[first].strips;
+  for (int k = 0; k < strips.count; ++k) {
+    const Step& step = body->steps[first + static_cast<size_t>(k)];
+    for (size_t a = 0; a < step.args.size(); ++a) {
+      Strips::Lane lane;
+      lane.number = 0;
+      if (const int o = step.args[a].operand; o >= 0) {
+        const Operand& operand = body->operands[static_cast<size_t>(o)];
+        lane.tensor = as_tensor(operand.tensor);
+        lane.dtype = operand.dtype;
+        lane.advance = advance_of(operand, strips.numel);
+        lane.own = strips.own[static_cast<size_t>(operand.memory)];
+      } else {
+        const double v = PyFloat_AsDouble(step.args[a].object);
+        lane.dtype = step.compute;
+        if (step.compute == DType::F32) *reinterpret_cast<float*>(&lane.number) = static_cast<float>(v);
+        else lane.number = v;
+      }
+      strips.lanes.push_back(lane);
+    }
+  }
+}
+
+int run_strips(const Step* steps) {
+  Strips& strips = *steps->strips;
+  std::vector<Pinned> pins(strips.lanes.size());
+  for (size_t i = 0; i < strips.lanes.size(); ++i) {
+    Strips::Lane& lane = strips.lanes[i];
+    if (lane.tensor && lane.own < 0) pins[i].take(lane.tensor->storage());
+    lane.data = lane.tensor ? lane.tensor->data() : reinterpret_cast<char*>(&lane.number);
+  }
+  const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
+    alignas(64) char own[kOwn];
+    for (ptrdiff_t at = begin * kStrip; at < std::min(end * kStrip, strips.numel); at += kStrip) {
+      const ptrdiff_t n = std::min(kStrip, strips.numel - at);
+      const Strips::Lane* lane = strips.lanes.data();
+      for (int k = 0; k < strips.count; ++k) {
+        const Step& step = steps[k];
+        const size_t count = step.args.size();
+        Strided operands[kMaxParams + 1];
+        for (size_t i = 0; i < count; ++i, ++lane)
+          operands[i] = {lane->own >= 0 ? own + lane->own : lane->data + at * lane->advance, lane->dtype, &lane->advance};
+        const Strided& out = operands[count - 1];
+        if (step.kind == Step::Machine) kernels().run_program(*step.program, step.compute, operands, out, 1, &n);
+        else if (step.kind == Step::Block)
+          step.block(operands[0].data, count > 2 ? operands[1].data : nullptr, nullptr, out.data, n);
+        else std::memset(out.data, step.byte, static_cast<size_t>(n * *out.strides));
+      }
+    }
+  };
+  const ReleaseGil release(strips.numel > kReleaseSize);
+  parallel((strips.numel + kStrip - 1) / kStrip, 8, run);
+  return 0;
+}
+
+}  // namespace rushlight
