@@ -72,7 +72,7 @@ def clip_grads_with_norm_(
     if grads:
         with rl.no_grad():
             scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-            if not total_norm.is_meta:
+            if not total_norm.is_meta and not rl._core.capturing():  # a replay computes the number
                 done = rl._core.kernels.scale_(grads, scale.item())
                 if done is not NotImplemented:
                     rl._core.bump_versions(grads)
