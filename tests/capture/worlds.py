@@ -91,4 +91,4 @@ def captured(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def explained(compiled: Any) -> str:
-    return str(getattr(compiled, "_compiled", compiled).explain())
+    return str(compiled.explain())

@@ -96,6 +96,11 @@ class OptimizedModule(Module):
         """Call the module, or replay a call."""
         return self._compiled(*args, **kwargs)
 
+    def explain(self) -> str:
+        """What was captured, or why nothing was."""
+        said: str = self._compiled.explain()
+        return said
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._orig_mod, None, self._compiled.fullgraph)
 
