@@ -41,6 +41,7 @@ OURS: dict[str, str] = {
     "autograd.anomaly_mode.detect_anomaly": "check_forward is rushlight's",
     "autograd.graph.region_activation_memory_budget": "refused by PyTorch outside of its compiler",
     "_higher_order_ops.associative_scan.associative_scan": "PyTorch compiles it first",
+    "compiler.compile": "PyTorch's compiled functions do not explain themselves so",
     "backends.cudnn.version": "PyTorch's CUDA builds have a version",
     "backends.mps.is_macos_or_newer": "only PyTorch's builds for macOS can say",
     "backends.mps.is_macos13_or_newer": "only PyTorch's builds for macOS can say",

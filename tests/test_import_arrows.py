@@ -84,7 +84,8 @@ ORDER = [
     *("_torch._private", "_torch._utils", "_torch.futures"),
     *("distributed", "distributed.algorithms.join", "utils"),  # a sampler asks for the rank
     *("nn.parallel._uneven", "nn.parallel.distributed"),
-    *("_torch.types", "_torch.jit", "_torch.nested", "_torch.compiler", "testing", "_torch.hub"),
+    *("_torch.types", "_torch.jit", "_torch.nested", "_capture", "_torch.compiler"),
+    *("testing", "_torch.hub"),
     *("_torch.library", "multiprocessing", "cuda.amp"),
     *("_torch._torchvision", "overrides", "profiler", "_trace_calls", "distributions", "masked"),
     *("_torch.quasirandom", "explain", "_alias.spelling"),

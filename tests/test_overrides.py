@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from _alone import PATIENCE
+from _alone import PATIENCE, run_alone
 from _subject import NAME, submodule, torch
 
 F = submodule("nn.functional")
@@ -854,11 +854,15 @@ def test_modes_and_switches_belong_to_a_thread():
 
 
 def test_a_thread_that_ends_with_its_mode_entered():
-    thread = threading.Thread(target=lambda: Noting().__enter__())
-    thread.start()
-    thread.join()
-    assert (torch.ones(2) + 1).tolist() == [2.0, 2.0]
-    assert torch.ones(2).shape == (2,)
+    """In a process of its own: the mode counts as entered to the end."""
+    run_alone("""
+        mode = torch.overrides.TorchFunctionMode()
+        thread = threading.Thread(target=mode.__enter__)
+        thread.start()
+        thread.join()
+        assert (torch.ones(2) + 1).tolist() == [2.0, 2.0]
+        assert torch.ones(2).shape == (2,)
+    """)
 
 
 # ---- gradients

@@ -197,3 +197,62 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_the_program_runs(
     (said,) = capsys.readouterr().err.splitlines()
     page = tmp_path / "train.html"
     assert said == f"rushlight explain: {page} cannot be written. -o FILE says where to write."
+
+
+COMPILED = """
+    import sys
+    import torch
+
+    def local():
+        return torch.compile(lambda x: x.exp())(torch.ones(2))
+
+    @torch.compile
+    def energy(x):
+        return (x * 2).sum()
+
+    @torch.compile
+    def noisy(x):
+        print(end="")
+        return x
+
+    net = torch.compile(torch.nn.Linear(2, 1))
+    local()
+    for _ in range(4):
+        energy(torch.ones(2)), noisy(torch.ones(2)), net(torch.ones(1, 2))
+    print(sys.argv[1:])
+"""
+
+
+def test_what_was_captured(explain):
+    done = explain("--capture", "train.py", "a", "-b", script=COMPILED)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "['a', '-b']"
+    told = [line for line in lines[1:] if line[0] not in " )"]
+    assert told[0].startswith("energy, captured run 1: ")
+    assert "train.py:10" in lines[2]
+    assert told[1].startswith("noisy runs eagerly: it calls print() at train.py:14")
+    assert told[2].startswith("Linear") and "captured run 1" in told[2]
+    assert told[3] == "local.<locals>.<lambda> is not captured yet (1 calls)"
+    assert not (explain.folder / "train.html").exists()
+
+
+def test_what_was_captured_before_an_exception(explain):
+    done = explain("--capture", "train.py", script=COMPILED + "    raise SystemExit(7)\n")
+    assert done.returncode == 7 and "energy, captured run 1" in done.stdout
+    done = explain("--capture", "train.py", script=COMPILED + "    1 / 0\n")
+    assert done.returncode == 1 and "energy, captured run 1" in done.stdout
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
+    assert "_command.py" not in done.stderr
+
+
+def test_a_program_that_compiles_nothing(explain):
+    done = explain("--capture", "train.py", script="import torch\n")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("rushlight explain: the program compiled nothing")
+
+
+@pytest.mark.parametrize("words", [("--step", "2"), ("--continue",), ("-o", "x.html")])
+def test_captures_have_no_page(explain, words):
+    done = explain("--capture", *words, "train.py")
+    assert done.returncode == 2 and "--capture writes no page" in done.stderr

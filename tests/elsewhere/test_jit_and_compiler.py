@@ -59,7 +59,7 @@ def test_a_trace_runs_for_other_inputs():
     "decorator",
     [
         *(jit.script, jit.ignore, jit.script_if_tracing, compiler.allow_in_graph),
-        *(torch.compile, torch.compile(mode="max-autotune", fullgraph=True)),
+        *(torch.compile(backend="eager"), torch.compile(mode="max-autotune", disable=True)),
         *(compiler.disable, compiler.disable(recursive=False)),
         *(_dynamo.disable, _dynamo.optimize("inductor")),
     ],

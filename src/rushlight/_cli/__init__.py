@@ -230,7 +230,9 @@ def _watch(picture: str, title: str, stem: str) -> AbstractContextManager[object
 def _explain(given: list[str]) -> None:
     """`rushlight explain ...`."""
     parser = _programs(
-        "explain", "Runs a program up to a backward, and writes a page that shows its graph."
+        "explain",
+        "Runs a program up to a backward, and writes a page that shows its graph; or says what "
+        "torch.compile has captured.",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="the page (default: SCRIPT's name with .html, here)"
@@ -241,10 +243,22 @@ def _explain(given: list[str]) -> None:
     parser.add_argument(
         "--continue", dest="goes_on", action="store_true", help="let the program go on after that"
     )
+    parser.add_argument(
+        "--capture",
+        action="store_true",
+        help="no page: print at the program's end what torch.compile has captured",
+    )
     options = _parsed(parser, given)
+    if options.capture and (options.output or options.step != 1 or options.goes_on):
+        parser.error("--capture writes no page: -o, --step and --continue are not for it")
     if options.step < 1:
         parser.error(f"--step takes the number of a backward, 1 or more, got {options.step}")
     find, target, arguments = _found(_program(parser, options))
+    if options.capture:
+        from rushlight.explain import _command  # here alone: not part of what every program imports
+
+        run(find, target, arguments, _command.captures())
+        return
     title, stem = _named(find, target)
     file = options.output or f"{stem}.html"
     folder = os.path.dirname(file) or "."

@@ -96,6 +96,11 @@ class OptimizedModule(Module):
         """Call the module, or replay a call."""
         return self._compiled(*args, **kwargs)
 
+    def explain(self) -> str:
+        """Say what was captured, or why nothing was."""
+        said: str = self._compiled.explain()
+        return said
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._orig_mod, None, self._compiled.fullgraph)
 
@@ -234,7 +239,7 @@ def is_dynamo_compiling() -> bool:
 
 
 class ExplainOutput:
-    """What `torch._dynamo.explain` found: `graph_count` captured runs, `break_reasons`, the text."""
+    """The answer of `torch._dynamo.explain`: `graph_count` captured runs, the reasons, a text."""
 
     def __init__(self, text: str, runs: int, ops: int, reasons: list[str]) -> None:
         self.graph_count, self.op_count = runs, ops
@@ -247,7 +252,7 @@ class ExplainOutput:
 
 
 def explain(f: Callable[..., Any], *extra: Any, **kwargs: Any) -> Any:
-    """What is captured of a function: called with its arguments, which it runs three times.
+    """Call a function three times, and say what was captured.
 
     >>> print(torch._dynamo.explain(lambda x: x + 1)(torch.ones(2)).graph_count)
     1

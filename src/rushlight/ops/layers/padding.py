@@ -34,8 +34,8 @@ def counted(*bounds: int, dtype: Any = dtypes.int64) -> Tensor:
 
 def tap(places: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
     """Places (int64) and weights (float64) as an op's taps have them."""
-    made = [None if t is None else _core.keep_constant(t.contiguous()) for t in (places, weights)]
-    return made[0], made[1]
+    kept = _core.keep_constant(places.contiguous())
+    return kept, None if weights is None else _core.keep_constant(weights.contiguous())
 
 
 def arrays_of(tap: Any) -> tuple[Array, Array | None]:

@@ -1,16 +1,19 @@
-"""The command `rushlight explain`: a page of the graph that a script calls backward on."""
+"""The command `rushlight explain`: a page of the graph that a script calls backward on, or what was
+captured of its compiled functions."""
 
 from __future__ import annotations
 
 import os
 import sys
 from contextlib import ExitStack
+from typing import Any
 
+from .._capture import run as _run
 from ._graph import Place
 from ._passes import Pass, follow, unfollow, without_own_frames
 from ._scopes import recording
 
-__all__ = ["take"]
+__all__ = ["captures", "take"]
 
 
 class take:
@@ -74,6 +77,33 @@ class take:
         _say(f"backward number {self._count}, called at {place}, is drawn in {self._file}")
         if not self._goes_on:
             raise SystemExit(0)
+
+
+class _Kept(list[Any]):
+    """Compiled functions in the order in which they were made, kept to the end of the program."""
+
+    add = list.append
+
+
+class captures:
+    """Around a program: print at its end what was captured of each compiled function."""
+
+    def __enter__(self) -> None:
+        self._made = vars(_run)["_all"] = _Kept()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        encoding = sys.stdout.encoding or "utf-8"
+        for compiled in self._made:
+            said: str = compiled.explain()
+            print(said.encode(encoding, "backslashreplace").decode(encoding))
+        if error is not None:
+            without_own_frames(error)
+        if not self._made and (error is None or isinstance(error, SystemExit)):
+            _say("the program compiled nothing: torch.compile(function) makes a compiled one.")
+            if not getattr(error, "code", None):
+                raise SystemExit(1)
 
 
 def _say(text: str) -> None:

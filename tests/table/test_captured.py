@@ -1,23 +1,21 @@
 """Every sample of the op table, forward and gradient, captured and replayed on other values of the
 same layouts: the bits of an eager run, or a refusal with its reason.
 
-The expectation is an eager run of the same call. Both results are compared as bytes.
+The expectation is an eager run of the same call. Both results are compared as bytes. As a program,
+with the names of ops or none, this file says what is refused and why.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from collections import Counter
 from typing import Any
 
-import numpy as np
+import cases
 import pytest
 
 import rushlight as torch
 from rushlight import _core
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "table"))
-import cases
 
 # Ops whose samples are all refused: they answer Python with values, or compute in NumPy.
 REFUSED: frozenset[str] = frozenset(
@@ -48,7 +46,8 @@ def alike(t: torch.Tensor) -> torch.Tensor:
 
 
 def bits(results: list[torch.Tensor]) -> list[Any]:
-    return [(r.dtype, tuple(r.shape), r.stride(), r.resolve_conj().resolve_neg().numpy().tobytes()) for r in results]
+    plain = [r.resolve_conj().resolve_neg() for r in results]
+    return [(r.dtype, tuple(r.shape), r.stride(), r.numpy().tobytes()) for r in plain]
 
 
 def forward(call: cases.Call) -> Any:
@@ -73,7 +72,9 @@ def gradient(call: cases.Call) -> Any:
         results = cases.tensors_in(cases.OPS[call.name].function(*c.args, **c.kwargs))
         wanted = [r for r in results if r.requires_grad]
         grads = torch.autograd.grad(wanted, leaves, [r.detach() for r in wanted], allow_unused=True)
-        return [r.detach() for r in results if not r._is_view()] + [g for g in grads if g is not None]
+        return [r.detach() for r in results if not r._is_view()] + [
+            g for g in grads if g is not None
+        ]
 
     return run
 
@@ -125,8 +126,9 @@ def outcomes(name: str) -> list[tuple[str, str]]:
     found = []
     for call in cases.calls(name):
         inputs = call.tensors
-        if len({t.untyped_storage().data_ptr() for t in inputs if t.numel()}) < sum(bool(t.numel()) for t in inputs):
-            continue
+        filled = [t for t in inputs if t.numel()]
+        if len({t.untyped_storage().data_ptr() for t in filled}) < len(filled):
+            continue  # of one storage
         ways = [forward(call)]
         if name in cases.DIFFERENTIABLE and call.leaves:
             ways.append(gradient(call))
@@ -143,20 +145,11 @@ def test_replays_have_the_bits_of_eager(name: str) -> None:
 
 
 if __name__ == "__main__":
-    from collections import Counter
-    total: Counter[str] = Counter()
-    why: dict[str, list[str]] = {}
+    why: dict[str, Counter[str]] = {}
     for name in sys.argv[1:] or cases.SAMPLED:
-        try:
-            found = outcomes(name)
-        except Exception as error:
-            found = [("error", repr(error)[:300])]
-        for how, what in found:
-            total[how] += 1
-            if how == "refused":
-                why.setdefault(what, []).append(name)
-            elif how != "same":
-                print(name, how, what[:400], flush=True)
-    print(total)
+        for how, what in outcomes(name):
+            why.setdefault(f"{how}: {what[:300]}" if what else how, Counter())[name] += 1
     for what, names in why.items():
-        print(len(names), what, " ".join(dict.fromkeys(names))[:3000])
+        print(names.total(), what, "" if what == "same" else dict(names))
+    refused = {n for w, names in why.items() if w.startswith("refused") for n in names}
+    print("all samples are refused:", *sorted(refused - why.get("same", Counter()).keys()))
