@@ -437,7 +437,10 @@ const char* note_outputs(PyObject* outputs) {
     PyObject* o = PyTuple_GET_ITEM(outputs, i);
     Tensor* t = as_tensor(o);
     const auto same = [o](const Ref& held) { return held.get() == o; };
+    const bool first_part = body.split >= 0 && i < static_cast<Py_ssize_t>(body.n_first);
     const auto input = std::find_if(r().inputs.begin(), r().inputs.end(), same);
+    if (first_part && (input != r().inputs.end() || std::any_of(r().there.begin(), r().there.end(), same)))
+      return "gives back what was there before, with a graph";
     if (input != r().inputs.end()) {
       body.outputs.push_back({Output::Argument, -1, static_cast<int>(input - r().inputs.begin()), nullptr});
       continue;
@@ -446,7 +449,6 @@ const char* note_outputs(PyObject* outputs) {
       body.outputs.push_back({Output::Kept, -1, -1, Py_NewRef(o)});
       continue;
     }
-    const bool first_part = body.split >= 0 && i < static_cast<Py_ssize_t>(body.n_first);
     if (!first_part && is_graph_there(t)) return kGraphThere;
     if (t->flags & (kRequiresGrad | kWrapped | kInference)) return "gives back a tensor with settings of its own";
     if (Py_TYPE(o) != TensorType || t->dict) return "gives back a tensor of another class, or with attributes";
@@ -684,10 +686,23 @@ PyObject* writes(PyObject*, PyObject*) {
   return list.release();
 }
 
+// places(tensors): bytes that are others when one of the tensors was written, or shows other memory.
+PyObject* places(PyObject*, PyObject* tensors) {
+  if (!is_of_tensors(tensors)) return PyErr_Format(PyExc_TypeError, "places(tensors): a tuple of tensors");
+  std::vector<uintptr_t> found;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); ++i) {
+    const Tensor* t = as_tensor(PyTuple_GET_ITEM(tensors, i));
+    found.push_back(version_of(t));
+    found.push_back(reinterpret_cast<uintptr_t>(t->data()));
+  }
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(found.data()), static_cast<Py_ssize_t>(found.size() * sizeof(uintptr_t)));
+}
+
 PyObject* version(PyObject*, PyObject* o) { return PyLong_FromUnsignedLong(is_tensor(o) ? version_of(as_tensor(o)) : 0); }
 
 PyMethodDef kFunctions[] = {
     {"capture_writes", method_of<writes>(), METH_NOARGS, "The tensors that guards hold which the run may have written."},
+    {"places", method_of<places>(), METH_O, "Bytes that are others when one of the tensors was written, or shows other memory."},
     {"version_of", method_of<version>(), METH_O, "How often a tensor's storage was written; nothing is said of it to a recorder."},
     {"captures", method_of<captures>(), METH_NOARGS, "Whether a run of this thread is recorded, and nothing has ended that."},
     {"capture_allow", method_of<allow>(), METH_NOARGS, "The next value of a tensor that Python reads is only given back."},

@@ -37,7 +37,7 @@ class CheckedVariant(Variant):
             t: f"`{path}`" for t, path in self.state.tensors.items()
         }
         graph = self.graph
-        again = Again(self.function, args, kwargs, inputs, draws=graph is not None and graph.draws)
+        again = None if graph is None else Again(graph, self.function, args, kwargs, inputs)
         start = _Start(names)
         replay = self.program.replay if graph is None else self.program.first
         made, raised = _outcome(lambda: replay(*inputs))
@@ -59,10 +59,10 @@ class CheckedVariant(Variant):
         self._compare(after[1], start.found())
         if error:
             raise error
-        if graph is None:
+        if graph is None or again is None:
             return eager
         again.compare = self._backward(graph, inputs, outputs)
-        return self.result(called(graph, again, made))
+        return self.result(called(again, made))
 
     def _backward(self, graph: Graph, inputs: list[Tensor], outputs: list[Tensor]) -> Callable[..., None]:
         ends = [t for t in outputs if t.requires_grad]

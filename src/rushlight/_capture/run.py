@@ -23,7 +23,7 @@ from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
 from .._devices.generator import default_generator
 from .calls import Ran, observe
-from .node import Again, Graph, called
+from .node import Again, Graph, Start, called
 from .state import _VISITS, State
 
 __all__ = ["Compiled", "reset", "set_checks", "set_stance"]
@@ -149,9 +149,9 @@ class Variant:
         inputs = self.guards.match(args, kwargs)
         if inputs is None:
             return NotImplemented
-        again = Again(self.function, args, kwargs, list(inputs), draws=self.graph.draws)
+        again = Again(self.graph, self.function, args, kwargs, list(inputs))
         made = self.program.first(*inputs)
-        return made if made is NotImplemented else self.result(called(self.graph, again, made))
+        return made if made is NotImplemented else self.result(called(again, made))
 
     def result(self, outputs: tuple[Tensor, ...]) -> Any:
         leaves = [outputs[value] if is_output else value for is_output, value in self.leaves]
@@ -194,6 +194,7 @@ class Compiled:
         self.why: str | None = None  # why the last capture failed
         self._ran: Ran | None = None
         self._calls = self._failed = 0
+        self._graphs = False  # whether results have a graph
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -263,8 +264,13 @@ class Compiled:
         if before.trouble:
             self._stop(before.trouble)
             return self.function(*args, **kwargs)
+        start = None
+        if self._graphs:
+            if any(t.grad_fn is not None for t in before.inputs):
+                self._stop("gives back a graph, and has an argument with a history")
+                return self.function(*args, **kwargs)
+            start = Start((*before.tensors, *before.inputs), draws=True)
         loaded = _Loaded(before.loaded)
-        again = Again(self.function, args, kwargs, before.inputs, draws=True)
         _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
         try:
             self._ran = _observed(self.function, args, kwargs)
@@ -283,22 +289,27 @@ class Compiled:
             self.why = self.why or "gives back equal numbers, which cannot be told apart"
         shown = len(outputs)
         outputs += [t for t, _ in self._ran.values]
-        graph, grads = None, []
+        graph: Graph | None = None
+        grads: list[Tensor] = []
+        written: list[Tensor] = []
         if self.why is None and _core.captures() and any(map(_core.has_graph, outputs)):
             if items:
                 self.why = "gives back a number and a graph: return loss.detach() with it"
+            elif start is None:
+                self.why, self._graphs = "gives back a graph for the first time", True
             else:
-                graph = Graph(outputs, before, _core.capture_writes())
+                written = _core.capture_writes()
+                graph = Graph(outputs, before, written)
                 grads, self.why = graph.record(outputs)
         program = _core.capture_end((*outputs, *grads))
         if self.why is None and isinstance(program, tuple):
             self.why = f"{program[0]}{_at(program[1])}"
-        number = {id(output): i for i, output in enumerate(outputs)}
-        told = [(True, number[id(x)]) if isinstance(x, Tensor) else (False, x) for x in leaves]
         if self.why is None:
             loaded.tell(program)
             if graph is not None:
                 graph.take(program)
+            number = {id(output): i for i, output in enumerate(outputs)}
+            told = [(True, number[id(x)]) if isinstance(x, Tensor) else (False, x) for x in leaves]
             variant = _variant(self.function, before, program, told, spec, graph)
             variant.items = [(at, shown + i) for i, at in enumerate(items or ())]
             self.variants.insert(0, variant)
@@ -306,10 +317,12 @@ class Compiled:
             self._failed += 1
             if self._ran.trouble or after.trouble or self._failed >= _TRIES:
                 self._stop(self.why)
-        if graph is None:
+        if graph is None or start is None:
             return result
-        made = called(graph, again, (tuple(o.detach() for o in outputs), None))
-        return tree_unflatten([made[x] if is_output else x for is_output, x in told], spec)
+        # The graph of the captured run is spent: the call is made once more, from the same start.
+        del result, leaves, outputs
+        start.put_back([*written, *before.inputs])
+        return self.function(*args, **kwargs)
 
     def _stop(self, why: str) -> None:
         """Calls are eager from now on; the program is told why, once."""
