@@ -350,8 +350,8 @@ def is_returned(code: CodeType, at: int) -> bool:
             (names.add if stack.pop() else names.discard)(i.argval)
         elif op == "POP_TOP" and stack:
             stack.pop()
-        elif op in ("CALL", "BINARY_SUBSCR", "BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP"):
-            count = {"CALL": n + 2, "BINARY_SUBSCR": 2, "BUILD_MAP": 2 * n}.get(op, n)
+        elif op in ("CALL", "BINARY_OP", "BINARY_SUBSCR", "BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP"):
+            count = {"CALL": n + 2, "BINARY_OP": 2, "BINARY_SUBSCR": 2, "BUILD_MAP": 2 * n}.get(op, n)
             count += op == "BUILD_CONST_KEY_MAP"
             builds = op.startswith("BUILD")
             if count > len(stack) and not builds:
@@ -366,13 +366,22 @@ def is_returned(code: CodeType, at: int) -> bool:
     return False
 
 
+def title_of(function: Any) -> str:
+    """What a function is called in messages; a module by its class."""
+    if getattr(function, "__name__", "") == "call_uncompiled":
+        function = function.__self__
+    return getattr(function, "__qualname__", type(function).__qualname__)
+
+
 def warns_once(name: str) -> bool:
     """Whether a function of the library warns, and a warning is shown once: it was, in the first
     calls."""
-    always = any(
-        action in ("always", "error", "all") and category.__module__ == "builtins"
-        for action, _, category, *_ in warnings.filters
-    )
+    always = False
+    for action, message, category, module, _ in warnings.filters:
+        if action in ("always", "error", "all") and category.__module__ == "builtins":
+            always = True
+        if always or (category is Warning and message is None and module is None):
+            break  # which all warnings meet
     return name in ("warn", "warn_once") and not always
 
 

@@ -16,6 +16,7 @@ from .._base.pytree import tree_flatten
 from .._core import Tensor
 from ..autograd import grad
 from ..random import get_rng_state, set_rng_state
+from .calls import title_of
 from .node import Again, Graph, called
 from .run import Variant
 
@@ -33,7 +34,9 @@ class CheckedVariant(Variant):
             t: f"`{path}`" for t, path in self.state.tensors.items()
         }
         graph = self.graph
-        again = Again(self.function, args, kwargs, inputs, draws=graph is not None and graph.draws)
+        draws = graph is not None and graph.draws
+        again = Again(self.function, args, kwargs, inputs, guards=self.guards, draws=draws)
+        again.keep(graph.writes if graph is not None else [])
         start = _Start(names)
         replay = self.program.replay if graph is None else self.program.first
         made, raised = _outcome(lambda: replay(*inputs))
@@ -75,7 +78,7 @@ class CheckedVariant(Variant):
             if replayed.get(name) != eager.get(name):
                 steps = self.program.describe()[0]
                 head = ", ".join(step for step, _ in steps[:8])
-                title = getattr(self.function, "__qualname__", repr(self.function))
+                title = title_of(self.function)
                 raise RuntimeError(
                     f"torch.compile: a replay of {title} differs from an eager call in {name}: "
                     f"{_short(replayed.get(name))} and {_short(eager.get(name))}. Its "

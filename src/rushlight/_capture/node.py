@@ -6,7 +6,7 @@ gradients of other outputs than those of the captured run, come from the call ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import _core
@@ -17,7 +17,7 @@ from ..autograd import grad
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops.making.creation import empty_like, empty_strided
 from ..random import get_rng_state, set_rng_state
-from .calls import is_pythons, observe
+from .calls import is_pythons, observe, title_of
 from .state import State
 
 __all__ = ["Again", "Graph", "called"]
@@ -70,28 +70,41 @@ class Again:
         kwargs: dict[str, Any],
         inputs: list[Tensor],
         *,
+        guards: Any,
         draws: bool,
     ) -> None:
+        self.guards = guards
         self.function, self.args, self.kwargs, self.inputs = function, args, kwargs, inputs
         self.random = get_rng_state() if draws else None
+        self.start: list[tuple[Tensor, Tensor, int]] = []
         self.compare: Callable[..., None] | None = None  # of replayed gradients (check.py)
+
+    def keep(self, writes: Iterable[Tensor]) -> None:
+        """Keep what the call is about to write."""
+        self.start = _values(writes)
 
     def gradients(self, graph: Graph, leaves: list[Tensor], incoming: list[Any]) -> list[Any]:
         """The gradients by an eager call, which leaves what it writes as it was."""
         create = _core.is_grad_enabled()
         now = get_rng_state() if self.random is not None else None
-        kept = [(t, t.detach().clone(), _core.version_of(t)) for t in graph.writes]
+        kept = _values(graph.writes)
         try:
+            _put_back(self.start)
             if self.random is not None:
                 set_rng_state(self.random)
             with enable_grad():
+                if self.guards.match_again(self.args, self.kwargs) is None:
+                    raise RuntimeError(
+                        "torch.compile: second derivatives need the call of "
+                        f"{title_of(self.function)} made once more, "
+                        "and an argument, a setting or an attribute that it reads has changed since. "
+                        "Differentiate before that is changed, or call it without torch.compile"
+                    )
                 made = tree_flatten(self.function(*self.args, **self.kwargs))[0]
         finally:
             if now is not None:
                 set_rng_state(now)
-            for t, values, version in kept:
-                _core.copy_values(t, values)
-                _core.set_version(t, version)
+            _put_back(kept)
         outputs = list({id(o): o for o in made if isinstance(o, Tensor)}.values())
         ends = [o for o, shown in zip(outputs, graph.shown, strict=True) if shown]
         pairs = [(o, g) for o, g in zip(ends, incoming, strict=True) if g is not None]
@@ -99,6 +112,16 @@ class Again:
             return [None] * len(leaves)
         ends, incoming = [o for o, _ in pairs], [g for _, g in pairs]
         return list(grad(ends, leaves, incoming, allow_unused=True, create_graph=create))
+
+
+def _values(tensors: Iterable[Tensor]) -> list[tuple[Tensor, Tensor, int]]:
+    return [(t, t.detach().clone(), _core.version_of(t)) for t in tensors]
+
+
+def _put_back(values: list[tuple[Tensor, Tensor, int]]) -> None:
+    for t, value, version in values:
+        _core.copy_values(t, value)
+        _core.set_version(t, version)
 
 
 class _Call(Function):

@@ -22,7 +22,7 @@ from .. import _core
 from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
 from .._devices.generator import default_generator
-from .calls import Ran, observe
+from .calls import Ran, observe, title_of
 from .node import Again, Graph, called
 from .state import _VISITS, State
 
@@ -144,7 +144,8 @@ class Variant:
         return outputs if outputs is NotImplemented else self.result(outputs)
 
     def _with_graph(self, args: Any, kwargs: Any, inputs: list[Tensor]) -> Any:
-        again = Again(self.function, args, kwargs, inputs, draws=self.graph.draws)
+        again = Again(self.function, args, kwargs, inputs, guards=self.guards, draws=self.graph.draws)
+        again.keep(self.graph.writes)
         made = self.program.first(*inputs)
         return made if made is NotImplemented else self.result(called(self.graph, again, made))
 
@@ -185,6 +186,7 @@ class Compiled:
         self.why: str | None = None  # why the last capture failed
         self._ran: Ran | None = None
         self._calls = self._failed = 0
+        self._is_full = False  # whether the program was told that no more runs are captured
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -201,7 +203,7 @@ class Compiled:
 
     def explain(self) -> str:
         """What was captured, or why nothing was."""
-        name = getattr(self.function, "__qualname__", repr(self.function))
+        name = title_of(self.function)
         if self.trouble:
             return f"{name} runs eagerly: it {self.trouble}"
         if not self.variants:
@@ -221,6 +223,16 @@ class Compiled:
     # --- calls that are no replay ---
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(self.variants) >= LIMIT and not self._is_full and self.trouble is None:
+            self._is_full = True
+            name = title_of(self.function)
+            warnings.warn(
+                f"torch.compile: {name} was captured {LIMIT} times, and this call is like none of "
+                "these: an argument, a value or an attribute that it reads is another each time. "
+                "Such calls run eagerly from now on. Make it a tensor",
+                UserWarning,
+                stacklevel=4,
+            )
         if (
             self.trouble is not None
             or _stance != "default"
@@ -255,7 +267,8 @@ class Compiled:
             self._stop(before.trouble)
             return self.function(*args, **kwargs)
         loaded = _Loaded(before.loaded)
-        again = Again(self.function, args, kwargs, before.inputs, draws=True)
+        again = Again(self.function, args, kwargs, before.inputs, guards=before.guards, draws=True)
+        again.keep(before.tensors)
         _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
         try:
             self._ran = _observed(self.function, args, kwargs)
@@ -299,13 +312,15 @@ class Compiled:
                 self._stop(self.why)
         if graph is None:
             return result
+        written = {id(t) for t in graph.writes}
+        again.start = [kept for kept in again.start if id(kept[0]) in written]
         made = called(graph, again, (tuple(o.detach() for o in outputs), None))
         return tree_unflatten([made[x] if is_output else x for is_output, x in told], spec)
 
     def _stop(self, why: str) -> None:
         """Calls are eager from now on; the program is told why, once."""
         self.trouble = why
-        name = getattr(self.function, "__qualname__", repr(self.function))
+        name = title_of(self.function)
         said = f"torch.compile: {name} runs eagerly, as it is written: it {why}"
         if self.fullgraph:
             from .. import _dynamo
@@ -331,7 +346,7 @@ def _items(values: list[tuple[Tensor, Any]], leaves: list[Any]) -> list[int] | N
     """Which leaf each of the values is; None where that is not certain."""
     if not values:
         return []
-    told = [(type(x), repr(x)) for x in leaves]
+    told = [None if isinstance(x, Tensor) else (type(x), repr(x)) for x in leaves]
     read = [(type(x), repr(x)) for _, x in values]
     return [told.index(x) for x in read] if all(told.count(x) == 1 for x in read) else None
 
