@@ -145,7 +145,8 @@ void note_draw(PyObject* const* args, Py_ssize_t n) {
   Body& body = r().body;
   r().has_effects = body.draws = true;
   const auto add = [&body](PyObject* o) {
-    if (std::find(body.generators.begin(), body.generators.end(), o) == body.generators.end()) body.generators.push_back(Py_NewRef(o));
+    if (std::find(body.generators.begin(), body.generators.end(), o) == body.generators.end())
+      body.generators.push_back(Py_NewRef(o));
   };
   bool named = false;
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -210,7 +211,8 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
   if (!result || kernel.border == Border::Asks) return result;
   const bool reads = kernel.border == Border::Reads, compares = reads || kernel.border == Border::Refuses;
   const bool done = result != Py_NotImplemented;
-  if (compares && ((r().body.split >= 0 && r().has_effects) || !done || (reads && !is_plain(result)))) end_capture("asks for values of a tensor");
+  if (compares && ((r().body.split >= 0 && r().has_effects) || !done || (reads && !is_plain(result))))
+    end_capture("asks for values of a tensor");
   if (!done || !recording()) return result;
   if (compares && r().body.split < 0) r().body.last_check = now();
   if (reads) step.answer = Py_NewRef(result);
@@ -274,7 +276,8 @@ void record_fill(Tensor* to, char byte) {
 
 bool record_truth(Tensor* t) {
   if (std::exchange(r().allowed, false)) return true;
-  if ((r().body.split >= 0 && r().has_effects) || t->numel() != 1 || category_of(t->dtype) > Category::Integer || t->flags & kLazy) return false;
+  if ((r().body.split >= 0 && r().has_effects) || t->numel() != 1 || category_of(t->dtype) > Category::Integer || t->flags & kLazy)
+    return false;
   Step step = new_step(Step::Check, "compare");
   step.args.push_back(read(t));
   step.numbers.assign(t->data(), t->data() + t->item());
@@ -453,7 +456,8 @@ const char* note_outputs(PyObject* outputs) {
     body.gradients.push_back(result);
   }
   for (size_t i = 0; i < r().inputs.size(); ++i) {
-    if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get()) return "sets the .grad of an argument";
+    if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get())
+      return "sets the .grad of an argument";
   }
   std::unordered_set<const Storage*> held;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) note_leaves(as_tensor(PyTuple_GET_ITEM(outputs, i)), &held);
@@ -487,7 +491,8 @@ void fill_ones(Tensor* t) {
   const void* element = t->dtype == DType::F64 || t->dtype == DType::C128 ? static_cast<const void*>(wide)
                         : t->item() == 2                                  ? static_cast<const void*>(&half)
                                                                           : static_cast<const void*>(pair);
-  for (Py_ssize_t i = 0; i < t->numel(); ++i) std::memcpy(t->storage()->data + i * t->item(), element, static_cast<size_t>(t->item()));
+  for (Py_ssize_t i = 0; i < t->numel(); ++i)
+    std::memcpy(t->storage()->data + i * t->item(), element, static_cast<size_t>(t->item()));
 }
 
 PyObject* has_graph(PyObject*, PyObject* o) { return PyBool_FromLong(is_tensor(o) && is_graph_there(as_tensor(o))); }

@@ -181,7 +181,8 @@ int run_kernel_step(const Step& step) {
   if (!done) return -1;
   if (done.get() != Py_NotImplemented && planned.next == planned.end) return step.answer && !same_value(done.get(), step.answer);
   if (step.restarts) return 1;  // the eager call says what is wrong with the values
-  PyErr_Format(PyExc_RuntimeError, "torch.compile: in a captured call, %s refused the values that it was given here:\n%s", step.name, site_text(step.site).c_str());
+  PyErr_Format(PyExc_RuntimeError, "torch.compile: in a captured call, %s refused the values that it was given here:\n%s",
+               step.name, site_text(step.site).c_str());
   return -1;
 }
 
@@ -258,7 +259,8 @@ class Start {
  private:
   static Generator* state_of(PyObject* o) {
     const Ref state(PyCapsule_CheckExact(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "_state"));
-    if (state && PyCapsule_CheckExact(state.get())) return static_cast<Generator*>(PyCapsule_GetPointer(state.get(), PyCapsule_GetName(state.get())));
+    if (state && PyCapsule_CheckExact(state.get()))
+      return static_cast<Generator*>(PyCapsule_GetPointer(state.get(), PyCapsule_GetName(state.get())));
     PyErr_Clear();
     return nullptr;
   }

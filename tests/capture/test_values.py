@@ -1,5 +1,5 @@
-"""Values that reach Python and where that is no obstacle: numbers that are only given back, branches
-after writes and draws, kernels that refuse values; and what is made of a call once more."""
+"""Values that reach Python and where that is no obstacle: numbers that are only given back,
+branches after writes and draws, kernels that refuse values; and calls that are made once more."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def checks() -> Iterator[None]:
     set_checks(False)
 
 
-def called(function: Callable[..., Any], given: Callable[[], tuple[Any, ...]], times: int = 8) -> Compiled:
+def called(
+    function: Callable[..., Any], given: Callable[[], tuple[Any, ...]], times: int = 8
+) -> Compiled:
     torch.manual_seed(0)
     compiled = Compiled(function)
     with warnings.catch_warnings():
@@ -63,7 +65,9 @@ def is_overwritten(x: Any, y: Any) -> Any:
     return before, z
 
 
-@pytest.mark.parametrize("function", [gives_one, gives_two, gives_a_dict, gives_it_later, is_overwritten])
+@pytest.mark.parametrize(
+    "function", [gives_one, gives_two, gives_a_dict, gives_it_later, is_overwritten]
+)
 def test_a_number_that_is_only_given_back_is_replayed(function: Any) -> None:
     assert called(function, two).variants, function
 
@@ -148,7 +152,9 @@ def test_a_checkpoint_is_captured_and_one_that_writes_is_not() -> None:
 
     def step(x: Any) -> Any:
         w.grad = None
-        y = torch.utils.checkpoint.checkpoint(lambda x: F.dropout((x * w).sin(), 0.5), x, use_reentrant=False)
+        y = torch.utils.checkpoint.checkpoint(
+            lambda x: F.dropout((x * w).sin(), 0.5), x, use_reentrant=False
+        )
         y.sum().backward()
         return y.detach()
 
@@ -218,7 +224,9 @@ def test_a_call_is_not_made_once_more_in_another_state() -> None:
     for _ in range(5):
         y = compiled(x)
     net.eval()
-    with pytest.raises(RuntimeError, match="second derivatives need the call of Sequential made once more"):
+    with pytest.raises(
+        RuntimeError, match="second derivatives need the call of Sequential made once more"
+    ):
         torch.autograd.grad(y.sum(), x, create_graph=True)
 
 
@@ -233,3 +241,18 @@ def test_the_gradient_of_an_argument_stays_in_the_graph() -> None:
         return loss
 
     assert called(step, lambda: (torch.randn(4, 2),)).variants
+
+
+def test_a_state_dict_is_used_but_not_given_back() -> None:
+    net, target = nn.Linear(2, 2), nn.Linear(2, 2)
+
+    def update(x: Any) -> Any:
+        new, old = net.state_dict(), target.state_dict()
+        target.load_state_dict({k: 0.1 * new[k] + 0.9 * old[k] for k in new})
+        return target(x).sum().detach()
+
+    def given_back() -> Any:
+        return net.state_dict()
+
+    assert called(update, lambda: (torch.ones(1, 2),)).variants
+    assert "with attributes" in (called(given_back, lambda: ()).trouble or "")

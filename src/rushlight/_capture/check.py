@@ -52,7 +52,9 @@ class CheckedVariant(Variant):
         outputs = list({id(x): x for x in leaves or () if isinstance(x, Tensor)}.values())
         if graph is not None and not error:
             shown = [t.requires_grad for t in outputs]
-            self._compare({"what requires a gradient": graph.shown}, {"what requires a gradient": shown})
+            self._compare(
+                {"what requires a gradient": graph.shown}, {"what requires a gradient": shown}
+            )
             leaves = [x.detach() if isinstance(x, Tensor) else x for x in leaves or ()]
         self._compare(after[0], _told(leaves, error))
         self._compare(after[1], start.found())
@@ -63,7 +65,9 @@ class CheckedVariant(Variant):
         again.compare = self._backward(graph, inputs, outputs)
         return self.result(called(graph, again, made))
 
-    def _backward(self, graph: Graph, inputs: list[Tensor], outputs: list[Tensor]) -> Callable[..., None]:
+    def _backward(
+        self, graph: Graph, inputs: list[Tensor], outputs: list[Tensor]
+    ) -> Callable[..., None]:
         ends = [t for t in outputs if t.requires_grad]
 
         def compare(incoming: list[Any], made: Any) -> None:
@@ -109,8 +113,8 @@ class _Start:
 
     def put_back(self) -> None:
         """Leave all as it was."""
-        for t, grad in self.grads:
-            t._grad = grad
+        for t, before in self.grads:
+            t._grad = before
         for t, version, storage, values in self.kept:
             storage.copy_(values)
             _core.set_version(t, version)

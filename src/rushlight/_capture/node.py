@@ -12,8 +12,8 @@ from typing import Any
 from .. import _core
 from .._base.pytree import tree_flatten
 from .._core import Tensor
-from ..autograd.function import Function
 from ..autograd import grad
+from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops.making.creation import empty_like, empty_strided
 from ..random import get_rng_state, set_rng_state
@@ -97,7 +97,7 @@ class Again:
                     raise RuntimeError(
                         "torch.compile: second derivatives need the call of "
                         f"{title_of(self.function)} made once more, "
-                        "and an argument, a setting or an attribute that it reads has changed since. "
+                        "and an argument, a setting or an attribute that it reads changed since. "
                         "Differentiate before that is changed, or call it without torch.compile"
                     )
                 made = tree_flatten(self.function(*self.args, **self.kwargs))[0]
@@ -170,5 +170,5 @@ def _fitted(g: Any, layout: Any) -> Tensor:
 
 
 def called(graph: Graph, again: Again, made: Any) -> tuple[Tensor, ...]:
-    """The outputs of a call, with its node; `made`: (outputs, what the first part saved or None)."""
+    """The outputs of a call, with its node; `made`: outputs, and what the first part saved or None."""
     return _Call.apply(graph, again, made, *graph.of(again.inputs))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import sys
 import threading
 import types
 import warnings
@@ -79,7 +78,14 @@ def _noting(name: str) -> Any:
 
 for _name in vars(float):
     if callable(getattr(float, _name)) and _name not in (
-        *("__new__", "__neg__", "__getattribute__", "__getformat__", "__init_subclass__", "__subclasshook__"),
+        *(
+            "__new__",
+            "__neg__",
+            "__getattribute__",
+            "__getformat__",
+            "__init_subclass__",
+            "__subclasshook__",
+        ),
         *("__class__", "__doc__", "fromhex"),
     ):
         setattr(_Number, _name, _noting(_name))
@@ -93,7 +99,9 @@ class _Loaded:
         self.numbers: list[Any] = []
         for d, key, value in self.before:
             several = type(value) is tuple
-            numbers = [_Number(v) if type(v) is float else v for v in (value if several else [value])]
+            numbers = [
+                _Number(v) if type(v) is float else v for v in (value if several else [value])
+            ]
             self.numbers.append(numbers)
             d[key] = tuple(numbers) if several else numbers[0]
 
@@ -112,7 +120,7 @@ class _Loaded:
 
 
 def _is_loaded(program: Any, d: dict[str, Any], key: str, item: int, number: _Number) -> bool:
-    """Have a program read a number anew in each replay; whether it is all that the run did with it."""
+    """Have a program read a number anew in each replay; whether that is all the run did with it."""
     found = program.load(d, key, item, number, False)
     if number.minus is None:
         return found > 0
@@ -144,7 +152,9 @@ class Variant:
         return outputs if outputs is NotImplemented else self.result(outputs)
 
     def _with_graph(self, args: Any, kwargs: Any, inputs: list[Tensor]) -> Any:
-        again = Again(self.function, args, kwargs, inputs, guards=self.guards, draws=self.graph.draws)
+        again = Again(
+            self.function, args, kwargs, inputs, guards=self.guards, draws=self.graph.draws
+        )
         again.keep(self.graph.writes)
         made = self.program.first(*inputs)
         return made if made is NotImplemented else self.result(called(self.graph, again, made))
@@ -214,8 +224,8 @@ class Compiled:
         for number, variant in enumerate(self.variants):
             steps, planned, made = variant.program.describe()
             lines.append(
-                f"{name}, captured run {number + 1}: {len(steps)} steps, {planned:,} bytes of memory "
-                f"(eager: {made:,}), {len(variant.state.tensors)} tensors guarded"
+                f"{name}, captured run {number + 1}: {len(steps)} steps, {planned:,} bytes of "
+                f"memory (eager: {made:,}), {len(variant.state.tensors)} tensors guarded"
             )
             lines += [f"  {step:24}{_line(site)}" for step, site in steps]
         return "\n".join(lines)
@@ -281,7 +291,7 @@ class Compiled:
         leaves, spec = tree_flatten(result)
         outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
         after = State(self.function, args, kwargs, self._ran, loaded=True)
-        self.why = _why(self._ran, before, after, leaves)
+        self.why = _why(self._ran, before, after, leaves, result)
         items = _items(self._ran.values, leaves)
         if items is None:
             self.why = self.why or "gives back equal numbers, which cannot be told apart"
@@ -351,12 +361,22 @@ def _items(values: list[tuple[Tensor, Any]], leaves: list[Any]) -> list[int] | N
     return [told.index(x) for x in read] if all(told.count(x) == 1 for x in read) else None
 
 
-def _why(ran: Ran, before: State, after: State, leaves: list[Any]) -> str | None:
+def _why(ran: Ran, before: State, after: State, leaves: list[Any], result: Any) -> str | None:
     """Why a run cannot be replayed, as far as Python knows; None where it can be."""
     other = next((x for x in leaves if not isinstance(x, (Tensor, *_CONSTANTS))), None)
     if other is not None:
         return f"gives back a {type(other).__qualname__}: tensors, numbers and text can be replayed"
+    if _has_attributes(result):
+        return "gives back a dict or a list with attributes, as state_dict() does"
     return ran.trouble or after.trouble or before.changed(after)
+
+
+def _has_attributes(o: Any) -> bool:
+    """Whether a container in a result has more than its items."""
+    parts = o.values() if isinstance(o, dict) else o if isinstance(o, (list, tuple)) else None
+    if parts is None:
+        return False
+    return bool(getattr(o, "__dict__", None)) or any(map(_has_attributes, parts))
 
 
 def _at(site: str) -> str:

@@ -58,7 +58,7 @@ def add(hooks: Hooks, hook: object, *, extra: object = None) -> RemovableHandle:
 
 
 def call_with_hooks(module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
-    """Runs `module.forward` between the hooks that apply to it, or what `Module.compile` has made."""
+    """Runs `module.forward` between the hooks that apply to it, or what `Module.compile` made."""
     compiled = module.__dict__.get("_compiled_call_impl")
     if compiled is not None:
         return compiled(*args, **kwargs)
