@@ -146,7 +146,8 @@ void note_draw(PyObject* const* args, Py_ssize_t n) {
   Body& body = r().body;
   r().has_effects = body.draws = true;
   const auto add = [&body](PyObject* o) {
-    if (std::find(body.generators.begin(), body.generators.end(), o) == body.generators.end()) body.generators.push_back(Py_NewRef(o));
+    if (std::find(body.generators.begin(), body.generators.end(), o) == body.generators.end())
+      body.generators.push_back(Py_NewRef(o));
   };
   bool named = false;
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -245,7 +246,8 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
   if (!result || kernel.border == Border::Asks) return result;
   const bool reads = kernel.border == Border::Reads, compares = reads || kernel.border == Border::Refuses;
   const bool done = result != Py_NotImplemented;
-  if (compares && ((r().body.split >= 0 && r().has_effects) || !done || (reads && !is_plain(result)))) end_capture("asks for values of a tensor");
+  if (compares && ((r().body.split >= 0 && r().has_effects) || !done || (reads && !is_plain(result))))
+    end_capture("asks for values of a tensor");
   if (!done || !recording()) return result;
   if (compares && r().body.split < 0) r().body.last_check = now();
   if (reads) step.answer = Py_NewRef(result);
@@ -311,7 +313,8 @@ void record_fill(Tensor* to, char byte) {
 
 bool record_truth(Tensor* t) {
   if (std::exchange(r().allowed, false)) return true;
-  if ((r().body.split >= 0 && r().has_effects) || t->numel() != 1 || category_of(t->dtype) > Category::Integer || t->flags & kLazy) return false;
+  if ((r().body.split >= 0 && r().has_effects) || t->numel() != 1 || category_of(t->dtype) > Category::Integer || t->flags & kLazy)
+    return false;
   Step step = new_step(Step::Check, "compare");
   step.args.push_back(read(t));
   step.numbers.assign(t->data(), t->data() + t->item());

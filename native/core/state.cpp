@@ -692,6 +692,21 @@ PyObject* match(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return n == 2 ? matched_inputs(self, args[0], args[1]) : PyErr_Format(PyExc_TypeError, "match(args, kwargs)");
 }
 
+// match_again(args, kwargs): the same in a backward of the call, whatever gradients there are by now.
+PyObject* match_again(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  Records* r = as_guards(self)->records;
+  if (!r) Py_RETURN_NONE;
+  std::vector<TensorRecord> tensors = r->tensors, inputs = r->inputs;
+  for (std::vector<TensorRecord>* records : {&r->tensors, &r->inputs}) {
+    for (TensorRecord& t : *records) t.grad = -1, t.meta.has_is &= 13;
+  }
+  const int64_t task = std::exchange(tls.task, -1);
+  PyObject* found = match(self, args, n);
+  tls.task = task;
+  if (r == as_guards(self)->records) r->tensors.swap(tensors), r->inputs.swap(inputs);
+  return found;
+}
+
 PyObject* same_values(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2) return PyErr_Format(PyExc_TypeError, "same(a, b)");
   return PyBool_FromLong(same(args[0], args[1]));
@@ -748,6 +763,7 @@ int init_state(PyObject* module) {
       {"refresh", method_of<refresh>(), METH_NOARGS, "The same, with every value compared, whatever the versions say."},
       {"altered", method_of<altered>(), METH_O, "The first tensor whose metadata is another in guards made later."},
       {"match", method_of<match>(), METH_FASTCALL, "The input tensors of a call that is like the captured one, or None."},
+      {"match_again", method_of<match_again>(), METH_FASTCALL, "The same in a backward of the call, whatever gradients there are."},
       {"same", method_of<same_values>(), METH_FASTCALL | METH_STATIC, "Whether code cannot tell two values apart."},
       {"made_by_python", method_of<made_by_python>(), METH_O | METH_STATIC, "Whether a class statement made a class."},
       {"parts", method_of<parts>(), METH_O | METH_STATIC, "The attributes and the hooks of a tensor."},

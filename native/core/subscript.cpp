@@ -183,7 +183,7 @@ class Walk {
 
 // The positions of the true elements, row by row.
 PyObject* mask_positions(Tensor* mask) {
-  ends_capture("looks for the true elements of a mask");
+  ends_capture("looks for the true elements of a mask (torch.where keeps the shape)");
   Ref owner(mask->is_contiguous() ? Py_NewRef(as_object(mask)) : as_object(contiguous_copy(mask)));
   if (!owner) return nullptr;
   const uint8_t* bits = reinterpret_cast<const uint8_t*>(as_tensor(owner.get())->data());

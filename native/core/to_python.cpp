@@ -63,7 +63,8 @@ PyObject* scalar_of(Tensor* shown) {
     return nullptr;
   }
   const Owned<Tensor> t(values_here(shown));
-  if (t && recording() && !record_truth(t.get())) end_capture("reads a value of a tensor (item(), a branch on it, a number made of it)");
+  if (t && recording() && !record_truth(t.get()))
+    end_capture("reads a value of a tensor (item(), a branch on it, a number made of it; detach() keeps it a tensor)");
   return t ? number_at(t->dtype, t->data()) : nullptr;
 }
 

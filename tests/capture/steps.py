@@ -1,11 +1,12 @@
 """Training steps as programs have them: each a function that makes a step and its arguments.
 
-    python steps.py [NAME...]     which are captured, which are not and why; each replay is checked
+python steps.py [NAME...]     which are captured, which are not and why; each replay is checked
 """
 
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import sys
 import warnings
@@ -26,7 +27,7 @@ def step(make: Any) -> Any:
 
 def mlp(*sizes: int, act: Any = nn.Tanh) -> nn.Sequential:
     layers: list[nn.Module] = []
-    for a, b in zip(sizes, sizes[1:], strict=False):
+    for a, b in itertools.pairwise(sizes):
         layers += [nn.Linear(a, b), act()]
     return nn.Sequential(*layers[:-1])
 
@@ -39,7 +40,15 @@ def batch(*shapes: Any) -> Callable[[], tuple[Any, ...]]:
     return lambda: tuple(torch.randn(*s) for s in shapes)
 
 
-def supervised(net: nn.Module, opt: Any, *, loss_of: Any = F.mse_loss, between: Any = None, after: Any = None, back: Any = None) -> Any:
+def supervised(
+    net: nn.Module,
+    opt: Any,
+    *,
+    loss_of: Any = F.mse_loss,
+    between: Any = None,
+    after: Any = None,
+    back: Any = None,
+) -> Any:
     def train(x: Any, y: Any) -> Any:
         opt.zero_grad()
         loss = loss_of(net(x), y)
@@ -90,7 +99,14 @@ def ppo() -> Any:
         opt.step()
         return loss, kl, clipped
 
-    return update, lambda: (torch.randn(8, 4), torch.randint(0, 3, (8,)), torch.randn(8), torch.randn(8), torch.randn(8), torch.randn(8))
+    return update, lambda: (
+        torch.randn(8, 4),
+        torch.randint(0, 3, (8,)),
+        torch.randn(8),
+        torch.randn(8),
+        torch.randn(8),
+        torch.randn(8),
+    )
 
 
 @step
@@ -158,7 +174,13 @@ def dqn() -> Any:
             q_.data.copy_(0.005 * p.data + 0.995 * q_.data)
         return loss
 
-    return update, lambda: (torch.randn(8, 4), torch.randint(0, 3, (8, 1)), torch.randn(8), torch.randn(8, 4), torch.zeros(8))
+    return update, lambda: (
+        torch.randn(8, 4),
+        torch.randint(0, 3, (8, 1)),
+        torch.randn(8),
+        torch.randn(8, 4),
+        torch.zeros(8),
+    )
 
 
 @step
@@ -179,7 +201,12 @@ def double_dqn_state_dict() -> Any:
         target.load_state_dict(new)
         return loss
 
-    return update, lambda: (torch.randn(8, 4), torch.randint(0, 3, (8, 1)), torch.randn(8), torch.randn(8, 4))
+    return update, lambda: (
+        torch.randn(8, 4),
+        torch.randint(0, 3, (8, 1)),
+        torch.randn(8),
+        torch.randn(8, 4),
+    )
 
 
 class _Squashed(nn.Module):
@@ -220,7 +247,9 @@ def _sac_update(alpha_of: Any) -> Any:
         with torch.no_grad():
             a2, logp2 = actor.action(s2)
             x2 = torch.cat([s2, a2], 1)
-            y = r.flatten() + (1 - done.flatten()) * 0.99 * (torch.min(t1(x2), t2(x2)) - alpha * logp2).view(-1)
+            y = r.flatten() + (1 - done.flatten()) * 0.99 * (
+                torch.min(t1(x2), t2(x2)) - alpha * logp2
+            ).view(-1)
         x = torch.cat([s, a], 1)
         q_loss = F.mse_loss(q1(x).view(-1), y) + F.mse_loss(q2(x).view(-1), y)
         q_opt.zero_grad()
@@ -363,14 +392,20 @@ def reinforce() -> Any:
 @step
 def a2c() -> Any:
     body, pi, v = mlp(4, 16, 16), nn.Linear(16, 3), nn.Linear(16, 1)
-    opt = torch.optim.RMSprop([*body.parameters(), *pi.parameters(), *v.parameters()], lr=7e-4, alpha=0.99, eps=1e-5)
+    opt = torch.optim.RMSprop(
+        [*body.parameters(), *pi.parameters(), *v.parameters()], lr=7e-4, alpha=0.99, eps=1e-5
+    )
 
     def update(s: Any, a: Any, ret: Any) -> Any:
         h = torch.tanh(body(s))
         dist = torch.distributions.Categorical(logits=pi(h))
         value = v(h).squeeze(-1)
         adv = ret - value
-        loss = -(dist.log_prob(a) * adv.detach()).mean() + 0.5 * adv.pow(2).mean() - 0.01 * dist.entropy().mean()
+        loss = (
+            -(dist.log_prob(a) * adv.detach()).mean()
+            + 0.5 * adv.pow(2).mean()
+            - 0.01 * dist.entropy().mean()
+        )
         opt.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_([p for g in opt.param_groups for p in g["params"]], 0.5)
@@ -392,7 +427,12 @@ def gae() -> Any:
             adv[t] = lam = delta + 0.99 * 0.95 * (1 - done[t]) * lam
         return adv, adv + v
 
-    return advantages, lambda: (torch.randn(8, 2), torch.randn(8, 2), torch.zeros(8, 2), torch.randn(2))
+    return advantages, lambda: (
+        torch.randn(8, 2),
+        torch.randn(8, 2),
+        torch.zeros(8, 2),
+        torch.randn(2),
+    )
 
 
 # --- generative ---
@@ -431,7 +471,9 @@ def wgan_gp() -> Any:
         eps = torch.rand(8, 1)
         mix = (eps * real + (1 - eps) * fake).requires_grad_(True)
         score = D(mix)
-        g = torch.autograd.grad(score, mix, grad_outputs=torch.ones_like(score), create_graph=True, retain_graph=True)[0]
+        g = torch.autograd.grad(
+            score, mix, grad_outputs=torch.ones_like(score), create_graph=True, retain_graph=True
+        )[0]
         loss = D(fake).mean() - D(real).mean() + 10 * ((g.norm(2, dim=1) - 1) ** 2).mean()
         opt.zero_grad()
         loss.backward()
@@ -460,14 +502,21 @@ def wgan_clip() -> Any:
 
 @step
 def dcgan_batchnorm() -> Any:
-    G = nn.Sequential(nn.ConvTranspose2d(2, 4, 4), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 1, 3), nn.Tanh())
-    D = nn.Sequential(nn.Conv2d(1, 4, 2), nn.BatchNorm2d(4), nn.LeakyReLU(0.2), nn.Flatten(), nn.Linear(4, 1))
+    G = nn.Sequential(
+        nn.ConvTranspose2d(2, 4, 4), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 1, 3), nn.Tanh()
+    )
+    D = nn.Sequential(
+        nn.Conv2d(1, 4, 2), nn.BatchNorm2d(4), nn.LeakyReLU(0.2), nn.Flatten(), nn.Linear(4, 1)
+    )
     opt = adam(G, D)
 
     def train(real: Any) -> Any:
         opt.zero_grad()
         fake = G(torch.randn(4, 2, 1, 1))
-        loss = F.binary_cross_entropy_with_logits(D(fake), torch.ones(4, 1)) + F.softplus(D(real)).mean()
+        loss = (
+            F.binary_cross_entropy_with_logits(D(fake), torch.ones(4, 1))
+            + F.softplus(D(real)).mean()
+        )
         loss.backward()
         opt.step()
         return loss
@@ -572,7 +621,9 @@ def pinn_heat() -> Any:
         u = net(xt)
         du = torch.autograd.grad(u, xt, torch.ones_like(u), create_graph=True)[0]
         u_xx = torch.autograd.grad(du[:, 0:1], xt, torch.ones_like(u), create_graph=True)[0][:, 0:1]
-        loss = (du[:, 1:2] - 0.1 * u_xx).pow(2).mean() + (net(x0) - torch.sin(math.pi * x0[:, 0:1])).pow(2).mean()
+        loss = (du[:, 1:2] - 0.1 * u_xx).pow(2).mean() + (
+            net(x0) - torch.sin(math.pi * x0[:, 0:1])
+        ).pow(2).mean()
         opt.zero_grad()
         loss.backward()
         opt.step()
@@ -806,7 +857,9 @@ def gp_regression() -> Any:
 
     def train(x: Any, y: Any) -> Any:
         scale, length, noise = F.softplus(raw)
-        K = scale * torch.exp(-0.5 * torch.cdist(x, x) ** 2 / length**2) + (noise + 1e-3) * torch.eye(len(x))
+        K = scale * torch.exp(-0.5 * torch.cdist(x, x) ** 2 / length**2) + (
+            noise + 1e-3
+        ) * torch.eye(len(x))
         L = torch.linalg.cholesky(K)
         a = torch.cholesky_solve(y[:, None], L)
         nll = 0.5 * (y[:, None] * a).sum() + L.diagonal().log().sum()
@@ -842,7 +895,13 @@ def fdtd() -> Any:
     u, v = torch.randn(16, 16), torch.zeros(16, 16)
 
     def tick() -> Any:
-        lap = torch.roll(u, 1, 0) + torch.roll(u, -1, 0) + torch.roll(u, 1, 1) + torch.roll(u, -1, 1) - 4 * u
+        lap = (
+            torch.roll(u, 1, 0)
+            + torch.roll(u, -1, 0)
+            + torch.roll(u, 1, 1)
+            + torch.roll(u, -1, 1)
+            - 4 * u
+        )
         v.add_(0.1 * lap)
         u.add_(0.1 * v)
         u[0] = 0
@@ -976,7 +1035,15 @@ def transformer_encoder() -> Any:
 
 @step
 def cnn() -> Any:
-    net = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(), nn.Linear(64, 10))
+    net = nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Dropout(0.25),
+        nn.Flatten(),
+        nn.Linear(64, 10),
+    )
     opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=5e-4)
 
     def train(x: Any, y: Any) -> Any:
@@ -1093,7 +1160,9 @@ def ema() -> Any:
 @step
 def ema_averaged_model() -> Any:
     net = mlp(4, 8, 2)
-    average = torch.optim.swa_utils.AveragedModel(net, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99))
+    average = torch.optim.swa_utils.AveragedModel(
+        net, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99)
+    )
     return supervised(net, adam(net), after=lambda: average.update_parameters(net))
 
 
@@ -1165,7 +1234,9 @@ def autocast_bf16() -> Any:
 @step
 def clip_value() -> Any:
     net = mlp(4, 8, 2)
-    return supervised(net, adam(net), between=lambda: nn.utils.clip_grad_value_(net.parameters(), 0.1))
+    return supervised(
+        net, adam(net), between=lambda: nn.utils.clip_grad_value_(net.parameters(), 0.1)
+    )
 
 
 @step
@@ -1294,7 +1365,9 @@ def module_forward() -> Any:
 
 @step
 def batchnorm_module() -> Any:
-    return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 2)), batch((8, 4))
+    return nn.Sequential(
+        nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 2)
+    ), batch((8, 4))
 
 
 @step
@@ -1325,7 +1398,14 @@ def custom_function() -> Any:
 def other_optimizers() -> Any:
     nets = [mlp(4, 4, 2) for _ in range(6)]
     O = torch.optim
-    opts = [O.NAdam(nets[0].parameters()), O.RAdam(nets[1].parameters()), O.Adamax(nets[2].parameters()), O.Adadelta(nets[3].parameters()), O.ASGD(nets[4].parameters()), O.Rprop(nets[5].parameters())]
+    opts = [
+        O.NAdam(nets[0].parameters()),
+        O.RAdam(nets[1].parameters()),
+        O.Adamax(nets[2].parameters()),
+        O.Adadelta(nets[3].parameters()),
+        O.ASGD(nets[4].parameters()),
+        O.Rprop(nets[5].parameters()),
+    ]
 
     def train(x: Any, y: Any) -> Any:
         losses = []
@@ -1388,7 +1468,10 @@ def main(names: list[str], calls: int = 8) -> None:
                 compiled(*given())
             captured += bool(compiled.variants)
             made = f"captured, {len(compiled.variants)} variants"
-            print(f"{name:28} {made if compiled.variants else compiled.explain().partition(': it ')[2]}", flush=True)
+            print(
+                f"{name:28} {made if compiled.variants else compiled.explain().partition(': it ')[2]}",
+                flush=True,
+            )
         except Exception as error:
             print(f"{name:28} {type(error).__name__}: {error}", flush=True)
     print(f"{captured} of {len(names or STEPS)}")

@@ -166,7 +166,6 @@ SETTINGS = {
     "set_default_dtype": lambda: rl.set_default_dtype(rl.float32),
     "set_default_device": lambda: rl.set_default_device(None),
     "use_deterministic_algorithms": lambda: rl.use_deterministic_algorithms(False),
-    "state_dict": lambda: nn.Linear(1, 1).state_dict(),
     "printing": lambda: rl.set_printoptions(precision=4),
     "data": lambda: list(rl.utils.data.DataLoader([1])),
     "set_autocast_dtype": lambda: rl.set_autocast_dtype("cpu", rl.bfloat16),

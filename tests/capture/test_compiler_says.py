@@ -82,12 +82,17 @@ def test_a_module_is_compiled_in_place() -> None:
         for n in (net, plain):
             n.zero_grad()
             n(x).sum().backward()
-        assert all(torch.equal(a.grad, b.grad) for a, b in zip(net.parameters(), plain.parameters(), strict=True))
+        assert all(
+            torch.equal(a.grad, b.grad)
+            for a, b in zip(net.parameters(), plain.parameters(), strict=True)
+        )
     assert net._compiled_call_impl.variants
     assert net.state_dict().keys() == plain.state_dict().keys()
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda net: pickle.loads(pickle.dumps(net))])
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, copy.copy, lambda net: pickle.loads(pickle.dumps(net))]
+)
 def test_a_copy_of_it_is_not_compiled(copied: Any) -> None:
     net = nn.Linear(3, 2)
     net.compile()

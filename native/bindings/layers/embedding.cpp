@@ -314,7 +314,8 @@ Ref largest_in_bags(const TensorInfo& rows, const RowNumbers& bags, const Tensor
 const KernelRows rows{
     long_kernel<embedding, "embedding(weight, indices, padding_idx): the rows that the indices name">(),
     long_kernel<embedding_backward, "embedding_backward(g, indices, padding_idx, n): the sums of rows by number">(),
-    long_kernel<embedding_bag, "embedding_bag(weight, indices, offsets, scale, mean, padding_idx): the sums of bags of rows">(Border::Refuses),
+    long_kernel<embedding_bag, "embedding_bag(weight, indices, offsets, scale, mean, padding_idx): the sums of bags of rows">(
+        Border::Refuses),
     long_kernel<embedding_bag_backward, "embedding_bag_backward(g, weight, indices, offsets, scale, mean, padding_idx, needs)">(),
     long_kernel<bags_in_order, "bags_in_order(indices, offsets, n): of a table of n rows">(),
     long_kernel<largest_in_bags, "largest_in_bags(rows, bags, kept, n): the row with the largest element, column by column">(),

@@ -58,7 +58,7 @@ _SETS = frozenset(
     "set_autocast_dtype set_autocast_cpu_enabled set_autocast_cpu_dtype set_autocast_gpu_dtype "
     "set_autocast_cache_enabled set_anomaly_enabled set_default_validate_args register_kl "
     "set_warn_on_accumulate_grad_stream_mismatch set_override_stale_capture_stream "
-    "set_num_threads warn warn_once state_dict load_state_dict random_seed random_set_state "
+    "set_num_threads warn warn_once random_seed random_set_state "
     "random_get_state random_initial_seed random_new set_alerts watch_writes observe memory_stats "
     "default_is_cpu set_winograd set_blas_library".split()
 )
@@ -283,12 +283,17 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         elif event == "c_call" and ran.trouble is None and frame is not here:
             if frame.f_code.co_filename.startswith(_IMPORTS):
                 return  # of modules that are there, or the trouble is told
-            if frame.f_back is here and arg.__name__ == "item" and type(arg.__self__) is Tensor:
-                if _core.captures() and is_returned(frame.f_code, frame.f_lasti):
-                    kept = arg.__self__.detach().clone()
-                    _core.capture_allow()
-                    ran.values.append((kept, kept.item()))
-                    _core.capture_allow()
+            is_item = arg.__name__ == "item" and type(arg.__self__) is Tensor
+            if (
+                is_item
+                and frame.f_back is here
+                and _core.captures()
+                and is_returned(frame.f_code, frame.f_lasti)
+            ):
+                kept = arg.__self__.detach().clone()
+                _core.capture_allow()
+                ran.values.append((kept, kept.item()))
+                _core.capture_allow()
             if is_librarys(frame.f_code):
                 pure = not _leaves_library(arg)
             else:
@@ -350,8 +355,18 @@ def is_returned(code: CodeType, at: int) -> bool:
             (names.add if stack.pop() else names.discard)(i.argval)
         elif op == "POP_TOP" and stack:
             stack.pop()
-        elif op in ("CALL", "BINARY_SUBSCR", "BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP"):
-            count = {"CALL": n + 2, "BINARY_SUBSCR": 2, "BUILD_MAP": 2 * n}.get(op, n)
+        elif op in (
+            "CALL",
+            "BINARY_OP",
+            "BINARY_SUBSCR",
+            "BUILD_TUPLE",
+            "BUILD_LIST",
+            "BUILD_MAP",
+            "BUILD_CONST_KEY_MAP",
+        ):
+            count = {"CALL": n + 2, "BINARY_OP": 2, "BINARY_SUBSCR": 2, "BUILD_MAP": 2 * n}.get(
+                op, n
+            )
             count += op == "BUILD_CONST_KEY_MAP"
             builds = op.startswith("BUILD")
             if count > len(stack) and not builds:
@@ -366,13 +381,22 @@ def is_returned(code: CodeType, at: int) -> bool:
     return False
 
 
+def title_of(function: Any) -> str:
+    """What a function is called in messages; a module by its class."""
+    if getattr(function, "__name__", "") == "call_uncompiled":
+        function = function.__self__
+    return getattr(function, "__qualname__", type(function).__qualname__)
+
+
 def warns_once(name: str) -> bool:
     """Whether a function of the library warns, and a warning is shown once: it was, in the first
     calls."""
-    always = any(
-        action in ("always", "error", "all") and category.__module__ == "builtins"
-        for action, _, category, *_ in warnings.filters
-    )
+    always = False
+    for action, message, category, module, _ in warnings.filters:
+        if action in ("always", "error", "all") and category.__module__ == "builtins":
+            always = True
+        if always or (category is Warning and message is None and module is None):
+            break  # which all warnings meet
     return name in ("warn", "warn_once") and not always
 
 

@@ -16,6 +16,7 @@ from .._base.pytree import tree_flatten
 from .._core import Tensor
 from ..autograd import grad
 from ..random import get_rng_state, set_rng_state
+from .calls import title_of
 from .node import Again, Graph, called
 from .run import Variant
 
@@ -53,7 +54,9 @@ class CheckedVariant(Variant):
         outputs = list({id(x): x for x in leaves or () if isinstance(x, Tensor)}.values())
         if graph is not None and not error:
             shown = [t.requires_grad for t in outputs]
-            self._compare({"what requires a gradient": graph.shown}, {"what requires a gradient": shown})
+            self._compare(
+                {"what requires a gradient": graph.shown}, {"what requires a gradient": shown}
+            )
             leaves = [x.detach() if isinstance(x, Tensor) else x for x in leaves or ()]
         self._compare(after[0], _told(leaves, error))
         self._compare(after[1], start.found())
@@ -64,7 +67,9 @@ class CheckedVariant(Variant):
         again.compare = self._backward(graph, inputs, outputs)
         return self.result(called(again, made))
 
-    def _backward(self, graph: Graph, inputs: list[Tensor], outputs: list[Tensor]) -> Callable[..., None]:
+    def _backward(
+        self, graph: Graph, inputs: list[Tensor], outputs: list[Tensor]
+    ) -> Callable[..., None]:
         ends = [t for t in outputs if t.requires_grad]
 
         def compare(incoming: list[Any], made: Any) -> None:
@@ -79,7 +84,7 @@ class CheckedVariant(Variant):
             if replayed.get(name) != eager.get(name):
                 steps = self.program.describe()[0]
                 head = ", ".join(step for step, _ in steps[:8])
-                title = getattr(self.function, "__qualname__", repr(self.function))
+                title = title_of(self.function)
                 raise RuntimeError(
                     f"torch.compile: a replay of {title} differs from an eager call in {name}: "
                     f"{_short(replayed.get(name))} and {_short(eager.get(name))}. Its "
@@ -110,8 +115,8 @@ class _Start:
 
     def put_back(self) -> None:
         """Leave all as it was."""
-        for t, grad in self.grads:
-            t._grad = grad
+        for t, before in self.grads:
+            t._grad = before
         for t, version, storage, values in self.kept:
             storage.copy_(values)
             _core.set_version(t, version)

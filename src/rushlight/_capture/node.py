@@ -17,7 +17,7 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops.making.creation import empty_like, empty_strided
 from ..random import get_rng_state, set_rng_state
-from .calls import is_pythons, observe
+from .calls import is_pythons, observe, title_of
 from .state import State
 
 __all__ = ["Again", "Graph", "Start", "called"]
@@ -106,12 +106,14 @@ class Again:
         """The gradients by an eager call, which leaves what it writes as it was."""
         graph, create = self.graph, _core.is_grad_enabled()
         with enable_grad():
-            same = graph.guards.check() and self.places == _core.places((*graph.kept, *self.inputs))
+            same = graph.guards.match_again(self.args, self.kwargs) is not None
+            same = same and self.places == _core.places((*graph.kept, *self.inputs))
             if not same:
                 raise RuntimeError(
                     "torch.compile: second derivatives, and gradients of some of the results alone, "
-                    "need the captured call once more, and something that it reads has changed "
-                    "since. Call backward() before that, or call the function without torch.compile"
+                    f"need the call of {title_of(self.function)} made once more, and something that "
+                    "it reads has changed since. Differentiate before that is changed, or call it "
+                    "without torch.compile"
                 )
             now = Start(graph.writes, draws=graph.draws)
             self.start.put_back()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import sys
 import threading
 import types
 import warnings
@@ -22,7 +21,7 @@ from .. import _core
 from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
 from .._devices.generator import default_generator
-from .calls import Ran, observe
+from .calls import Ran, observe, title_of
 from .node import Again, Graph, Start, called
 from .state import _VISITS, State
 
@@ -79,7 +78,14 @@ def _noting(name: str) -> Any:
 
 for _name in vars(float):
     if callable(getattr(float, _name)) and _name not in (
-        *("__new__", "__neg__", "__getattribute__", "__getformat__", "__init_subclass__", "__subclasshook__"),
+        *(
+            "__new__",
+            "__neg__",
+            "__getattribute__",
+            "__getformat__",
+            "__init_subclass__",
+            "__subclasshook__",
+        ),
         *("__class__", "__doc__", "fromhex"),
     ):
         setattr(_Number, _name, _noting(_name))
@@ -93,7 +99,9 @@ class _Loaded:
         self.numbers: list[Any] = []
         for d, key, value in self.before:
             several = type(value) is tuple
-            numbers = [_Number(v) if type(v) is float else v for v in (value if several else [value])]
+            numbers = [
+                _Number(v) if type(v) is float else v for v in (value if several else [value])
+            ]
             self.numbers.append(numbers)
             d[key] = tuple(numbers) if several else numbers[0]
 
@@ -112,7 +120,7 @@ class _Loaded:
 
 
 def _is_loaded(program: Any, d: dict[str, Any], key: str, item: int, number: _Number) -> bool:
-    """Have a program read a number anew in each replay; whether it is all that the run did with it."""
+    """Have a program read a number anew in each replay; whether that is all the run did with it."""
     found = program.load(d, key, item, number, False)
     if number.minus is None:
         return found > 0
@@ -195,6 +203,7 @@ class Compiled:
         self._ran: Ran | None = None
         self._calls = self._failed = 0
         self._graphs = False  # whether results have a graph
+        self._is_full = False  # whether the program was told that no more runs are captured
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -211,7 +220,7 @@ class Compiled:
 
     def explain(self) -> str:
         """What was captured, or why nothing was."""
-        name = getattr(self.function, "__qualname__", repr(self.function))
+        name = title_of(self.function)
         if self.trouble:
             return f"{name} runs eagerly: it {self.trouble}"
         if not self.variants:
@@ -222,8 +231,8 @@ class Compiled:
         for number, variant in enumerate(self.variants):
             steps, planned, made = variant.program.describe()
             lines.append(
-                f"{name}, captured run {number + 1}: {len(steps)} steps, {planned:,} bytes of memory "
-                f"(eager: {made:,}), {len(variant.state.tensors)} tensors guarded"
+                f"{name}, captured run {number + 1}: {len(steps)} steps, {planned:,} bytes of "
+                f"memory (eager: {made:,}), {len(variant.state.tensors)} tensors guarded"
             )
             lines += [f"  {step:24}{_line(site)}" for step, site in steps]
         return "\n".join(lines)
@@ -231,6 +240,16 @@ class Compiled:
     # --- calls that are no replay ---
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(self.variants) >= LIMIT and not self._is_full and self.trouble is None:
+            self._is_full = True
+            name = title_of(self.function)
+            warnings.warn(
+                f"torch.compile: {name} was captured {LIMIT} times, and this call is like none of "
+                "these: an argument, a value or an attribute that it reads is another each time. "
+                "Such calls run eagerly from now on. Make it a tensor",
+                UserWarning,
+                stacklevel=4,
+            )
         if (
             self.trouble is not None
             or _stance != "default"
@@ -283,7 +302,7 @@ class Compiled:
         leaves, spec = tree_flatten(result)
         outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
         after = State(self.function, args, kwargs, self._ran, loaded=True)
-        self.why = _why(self._ran, before, after, leaves)
+        self.why = _why(self._ran, before, after, leaves, result)
         items = _items(self._ran.values, leaves)
         if items is None:
             self.why = self.why or "gives back equal numbers, which cannot be told apart"
@@ -327,7 +346,7 @@ class Compiled:
     def _stop(self, why: str) -> None:
         """Calls are eager from now on; the program is told why, once."""
         self.trouble = why
-        name = getattr(self.function, "__qualname__", repr(self.function))
+        name = title_of(self.function)
         said = f"torch.compile: {name} runs eagerly, as it is written: it {why}"
         if self.fullgraph:
             from .. import _dynamo
@@ -353,17 +372,27 @@ def _items(values: list[tuple[Tensor, Any]], leaves: list[Any]) -> list[int] | N
     """Which leaf each of the values is; None where that is not certain."""
     if not values:
         return []
-    told = [(type(x), repr(x)) for x in leaves]
+    told = [None if isinstance(x, Tensor) else (type(x), repr(x)) for x in leaves]
     read = [(type(x), repr(x)) for _, x in values]
     return [told.index(x) for x in read] if all(told.count(x) == 1 for x in read) else None
 
 
-def _why(ran: Ran, before: State, after: State, leaves: list[Any]) -> str | None:
+def _why(ran: Ran, before: State, after: State, leaves: list[Any], result: Any) -> str | None:
     """Why a run cannot be replayed, as far as Python knows; None where it can be."""
     other = next((x for x in leaves if not isinstance(x, (Tensor, *_CONSTANTS))), None)
     if other is not None:
         return f"gives back a {type(other).__qualname__}: tensors, numbers and text can be replayed"
+    if _has_attributes(result):
+        return "gives back a dict or a list with attributes, as state_dict() does"
     return ran.trouble or after.trouble or before.changed(after)
+
+
+def _has_attributes(o: Any) -> bool:
+    """Whether a container in a result has more than its items."""
+    parts = o.values() if isinstance(o, dict) else o if isinstance(o, (list, tuple)) else None
+    if parts is None:
+        return False
+    return bool(getattr(o, "__dict__", None)) or any(map(_has_attributes, parts))
 
 
 def _at(site: str) -> str:

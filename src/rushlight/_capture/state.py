@@ -96,7 +96,6 @@ class _Record:
             return f"`{self.path}[{_short(key)}]`"
         return f"`{self.path}`" if self.kind == "cell" else f"`{self.path}.{key}`"
 
-
     def now(self, key: Any) -> Any:
         """The part as it is, which a later walk leaves out where less code has run."""
         o: Any = self.object
@@ -473,7 +472,11 @@ class State:
             return self._tensor(o, path, chosen)
         attributes = _dict_of(o)
         self._row(3, (o, cls, attributes))
-        if self._loads and attributes and _room(cls).startswith(("rushlight.optim.", "torch.optim.")):
+        if (
+            self._loads
+            and attributes
+            and _room(cls).startswith(("rushlight.optim.", "torch.optim."))
+        ):
             for i, group in enumerate(attributes.get("param_groups", ())):
                 if type(group) is dict and id(group) not in self._seen:
                     self._seen[id(group)] = group

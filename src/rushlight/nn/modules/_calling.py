@@ -48,7 +48,7 @@ def registered(kind: Hooks, module: object, name: str, value: object) -> Any:
 
 
 def call_with_hooks(module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
-    """Runs `module.forward` between the hooks that apply to it, or what `Module.compile` has made."""
+    """Runs `module.forward` between the hooks that apply to it, or what `Module.compile` made."""
     compiled = module.__dict__.get("_compiled_call_impl")
     if compiled is not None:
         return compiled(*args, **kwargs)

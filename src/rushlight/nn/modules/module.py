@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import copy
 import copyreg
-import types
 import sys
+import types
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any, Self

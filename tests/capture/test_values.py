@@ -1,0 +1,258 @@
+"""Values that reach Python and where that is no obstacle: numbers that are only given back,
+branches after writes and draws, kernels that refuse values; and calls that are made once more."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight._capture.run import Compiled, set_checks
+
+F = nn.functional
+
+
+@pytest.fixture(autouse=True)
+def checks() -> Iterator[None]:
+    set_checks(True)
+    yield
+    set_checks(False)
+
+
+def called(
+    function: Callable[..., Any], given: Callable[[], tuple[Any, ...]], times: int = 8
+) -> Compiled:
+    torch.manual_seed(0)
+    compiled = Compiled(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(times):
+            compiled(*given())
+    return compiled
+
+
+def two() -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.randn(3), torch.randn(3)
+
+
+def gives_one(x: Any, y: Any) -> Any:
+    return (x * y).sum().item()
+
+
+def gives_two(x: Any, y: Any) -> Any:
+    return x.sum().item(), (x * y).sum().item()
+
+
+def gives_a_dict(x: Any, y: Any) -> Any:
+    z = x * y
+    return {"sum": z.sum().item(), "all": z, "number": 1.5, "biggest": z.argmax().item()}
+
+
+def gives_it_later(x: Any, y: Any) -> Any:
+    loss = (x * y).sum().item()
+    y.mul_(2)
+    return loss
+
+
+def is_overwritten(x: Any, y: Any) -> Any:
+    z = x.sum()
+    before = z.item()
+    z.add_(1)
+    return before, z
+
+
+@pytest.mark.parametrize(
+    "function", [gives_one, gives_two, gives_a_dict, gives_it_later, is_overwritten]
+)
+def test_a_number_that_is_only_given_back_is_replayed(function: Any) -> None:
+    assert called(function, two).variants, function
+
+
+def test_numbers_are_of_each_call() -> None:
+    set_checks(False)
+    compiled = called(gives_two, two)
+    x, y = two()
+    assert compiled(x, y) == gives_two(x, y)
+    assert type(compiled(x, y)[0]) is float
+
+
+def computes_with_it(x: Any, y: Any) -> Any:
+    return x.sum().item() * 2
+
+
+def hands_it_on(x: Any, y: Any) -> Any:
+    return float(x.sum().item())
+
+
+def stores_it_in_a_cell(x: Any, y: Any) -> Any:
+    value = x.sum().item()
+    return [value for _ in range(2)]
+
+
+def branches(x: Any, y: Any) -> Any:
+    value = x.sum().item()
+    return value if y is not None else 0.0
+
+
+@pytest.mark.parametrize("function", [computes_with_it, hands_it_on, stores_it_in_a_cell, branches])
+def test_a_number_that_is_used_is_not(function: Any) -> None:
+    assert "reads a value of a tensor" in (called(function, two).trouble or "")
+
+
+def test_equal_numbers_are_not_told_apart() -> None:
+    def step(x: Any) -> Any:
+        return x.sum().item(), 3.0
+
+    compiled = called(step, lambda: (torch.ones(3),))
+    assert not compiled.variants
+
+
+def test_what_was_written_before_a_branch_is_put_back() -> None:
+    w, buffer = torch.zeros(3, requires_grad=True), torch.zeros(3)
+
+    def step(x: Any) -> Any:
+        buffer.mul_(0.1).add_(x)
+        noise = torch.rand(3)
+        (w * noise * x).sum().backward()
+        x.mul_(2)
+        if buffer.sum() > 0.5:
+            buffer.mul_(0.5)
+            return noise * 2
+        return noise + torch.randn(3)
+
+    for _ in range(20):
+        step(torch.randn(3))
+    compiled = called(step, lambda: (torch.randn(3),), times=60)
+    assert len(compiled.variants) == 2
+
+
+def test_values_that_a_kernel_refuses_after_a_write() -> None:
+    count = torch.zeros(())
+
+    def step(table: Any, index: Any) -> Any:
+        count.add_(1)
+        return torch.linalg.cholesky(table), table.index_select(0, index)
+
+    good, bad = torch.eye(2), -torch.eye(2)
+    compiled = called(step, lambda: (good, torch.tensor([1])))
+    assert compiled.variants
+    before = count.item()
+    with pytest.raises(torch.linalg.LinAlgError):
+        compiled(bad, torch.tensor([1]))
+    assert count.item() == before + 1
+
+
+def test_a_checkpoint_is_captured_and_one_that_writes_is_not() -> None:
+    norm = nn.BatchNorm1d(3)
+    w = torch.randn(3, requires_grad=True)
+
+    def step(x: Any) -> Any:
+        w.grad = None
+        y = torch.utils.checkpoint.checkpoint(
+            lambda x: F.dropout((x * w).sin(), 0.5), x, use_reentrant=False
+        )
+        y.sum().backward()
+        return y.detach()
+
+    def writes(x: Any) -> Any:
+        y = torch.utils.checkpoint.checkpoint(norm, x * w, use_reentrant=False)
+        y.sum().backward()
+        return y.detach()
+
+    assert called(step, lambda: (torch.randn(4, 3),)).variants
+    assert "writes in a checkpoint" in (called(writes, lambda: (torch.randn(4, 3),)).trouble or "")
+
+
+def test_a_warning_that_is_shown_once_is_no_obstacle() -> None:
+    def step(x: Any) -> Any:
+        return F.mse_loss(x, torch.ones(3, 1))
+
+    assert called(step, lambda: (torch.randn(3),)).variants
+
+
+@pytest.mark.parametrize("kind", ["RMSprop", "Adagrad", "SGD", "Adam", "AdamW"])
+def test_a_learning_rate_is_read_anew(kind: str) -> None:
+    w = torch.ones(3, requires_grad=True)
+    opt = getattr(torch.optim, kind)([w], lr=0.1)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(opt, 0.9)
+
+    def step(x: Any) -> Any:
+        opt.zero_grad()
+        loss = (w * x).pow(2).sum()
+        loss.backward()
+        opt.step()
+        return loss
+
+    def given() -> Any:
+        schedule.step()
+        return (torch.randn(3),)
+
+    assert len(called(step, given, times=14).variants) == 1
+
+
+def test_a_call_is_made_once_more_from_its_own_start() -> None:
+    w = torch.ones(3, requires_grad=True)
+
+    def make() -> Any:
+        u = torch.zeros(3)
+
+        def f(x: Any) -> Any:
+            u.add_(1)
+            return (torch.where(u > 4, w * w, w) * u * x).sin()
+
+        return f
+
+    plain, compiled = make(), Compiled(make())
+    for _ in range(8):
+        x = torch.randn(3)
+        found = []
+        for f in (plain, compiled):
+            (g,) = torch.autograd.grad(f(x).sum(), w, create_graph=True)
+            found.append((g.detach(), *torch.autograd.grad(g.sum(), w)))
+        assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+    assert compiled.variants
+
+
+def test_a_call_is_not_made_once_more_in_another_state() -> None:
+    net = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.Tanh())
+    compiled = Compiled(net)
+    x = torch.randn(2, 3, requires_grad=True)
+    for _ in range(5):
+        y = compiled(x)
+    net.eval()
+    with pytest.raises(
+        RuntimeError, match="second derivatives need the call of Sequential made once more"
+    ):
+        torch.autograd.grad(y.sum(), x, create_graph=True)
+
+
+def test_the_gradient_of_an_argument_stays_in_the_graph() -> None:
+    net = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
+
+    def step(x: Any) -> Any:
+        x = x.clone().requires_grad_()
+        (g,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+        loss = g.pow(2).mean()
+        loss.backward()
+        return loss
+
+    assert called(step, lambda: (torch.randn(4, 2),)).variants
+
+
+def test_a_state_dict_is_used_but_not_given_back() -> None:
+    net, target = nn.Linear(2, 2), nn.Linear(2, 2)
+
+    def update(x: Any) -> Any:
+        new, old = net.state_dict(), target.state_dict()
+        target.load_state_dict({k: 0.1 * new[k] + 0.9 * old[k] for k in new})
+        return target(x).sum().detach()
+
+    def given_back() -> Any:
+        return net.state_dict()
+
+    assert called(update, lambda: (torch.ones(1, 2),)).variants
+    assert "with attributes" in (called(given_back, lambda: ()).trouble or "")
