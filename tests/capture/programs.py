@@ -247,7 +247,9 @@ def main() -> Iterator[None]:
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--check", action="store_true", help="compare each replay with an eager call")
+    parser.add_argument(
+        "--check", action="store_true", help="compare each replay with an eager call"
+    )
     options = parser.parse_args()
     set_checks(options.check)
     warnings.simplefilter("ignore")

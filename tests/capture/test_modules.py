@@ -16,18 +16,6 @@ from .worlds import bits, same, state_of, variants
 
 F = nn.functional
 
-# Not right yet: each of these is a wrong result or a missing error, and strict.
-hooks_run_twice = pytest.mark.xfail(strict=True, reason="hooks of leaves run twice in two calls")
-call_once_more = pytest.mark.xfail(
-    strict=True, reason="gradients by a call made once more see what was written meanwhile"
-)
-no_history = pytest.mark.xfail(
-    strict=True, reason="the captured call gives back results without the graph of the eager call"
-)
-beyond_inputs = pytest.mark.xfail(
-    strict=True, reason="the walk of a captured backward goes on beyond inputs that have a history"
-)
-
 
 class Recurrent(nn.Module):
     def __init__(self):
@@ -158,7 +146,8 @@ def test_gradients_of_inputs():
 
 
 def test_an_input_with_a_graph():
-    """The module stands in the middle: the gradient goes on to what made its input."""
+    """The module stands in the middle: the gradient goes on to what made its input. Such calls stay
+    eager: the walk of a captured backward would not end at the input."""
     w = torch.randn(4, requires_grad=True)
 
     def world():
@@ -170,6 +159,7 @@ def test_an_input_with_a_graph():
         world,
         lambda number: (torch.randn(3, 4) * w,),
         after=lambda number, result, held: result.square().sum().backward(),
+        replayed=False,
     )
 
 
@@ -182,7 +172,6 @@ class _Scales(nn.Module):
         return x * self.w, x + self.w
 
 
-@beyond_inputs
 @pytest.mark.parametrize("results", [1, 2])
 @pytest.mark.parametrize("before", [lambda w: 3 + w, lambda w: 3 * w.exp()], ids=["add", "exp"])
 def test_an_input_whose_history_has_a_parameter_of_the_module(before, results):
@@ -199,7 +188,6 @@ def test_an_input_whose_history_has_a_parameter_of_the_module(before, results):
     assert list(seen(True)) == list(seen(False))
 
 
-@beyond_inputs
 def test_a_compiled_cell_in_a_loop():
     def seen(compiled):
         torch.manual_seed(0)
@@ -216,7 +204,6 @@ def test_a_compiled_cell_in_a_loop():
     assert list(seen(True)) == list(seen(False))
 
 
-@no_history
 def test_an_input_with_a_history_that_is_written_and_given_back():
     def seen(compile):
         torch.manual_seed(0)
@@ -254,7 +241,6 @@ def test_a_step_between_the_backwards_of_two_results():
     training(_Heads, (5, 4), after=after)
 
 
-@beyond_inputs
 def test_an_input_whose_history_is_spent():
     """A call asks nothing of it, and leaves no recorder on."""
     net = nn.Linear(4, 1)
@@ -362,8 +348,9 @@ def test_outputs_that_are_not_used():
     training(*MODELS["LSTM"], after=after, calls=10)
 
 
-@hooks_run_twice
 def test_hooks_on_parameters():
+    """The engine runs them after eager calls."""
+
     def world():
         net = MODELS["mlp"][0]()
         net.seen = torch.zeros(3)
@@ -386,6 +373,7 @@ def test_hooks_on_parameters():
         world,
         lambda number: (torch.randn(3, 4),),
         after=lambda number, result, held: result.square().sum().backward(),
+        replayed=False,
     )
 
 
@@ -400,7 +388,6 @@ def test_hooks_on_results():
     training(*MODELS["mlp"], after=after)
 
 
-@hooks_run_twice
 def test_hooks_added_and_removed_between_calls():
     def world():
         net = MODELS["mlp"][0]()
@@ -484,7 +471,6 @@ def test_a_parameter_changed_in_place_is_an_error():
             out.sum().backward()
 
 
-@no_history
 @pytest.mark.parametrize("change", ["a parameter", "an input", "the graph"])
 def test_errors_in_each_call(change):
     net = MODELS["mlp"][0]()
@@ -492,13 +478,13 @@ def test_errors_in_each_call(change):
     for _ in range(5):
         x = torch.randn(3, 4)
         out = model(x)
+        if change == "the graph":
+            out.sum().backward()
         with torch.no_grad():
             if change == "a parameter":
                 net[2].weight.mul_(2)
             elif change == "an input":
                 x.mul_(2)
-            else:
-                out.sum().backward()
         with pytest.raises(RuntimeError, match=r"modified by an inplace|second time"):
             out.sum().backward()
 
@@ -515,8 +501,14 @@ class _Two(nn.Module):
         return y * 2, y.sin()
 
 
-@call_once_more
-@pytest.mark.parametrize("make", [_Two, lambda: nn.Sequential(nn.Linear(4, 2), nn.Tanh())])
+# Gradients of one result alone need the call once more, which reads the parameter: an error.
+_PARTLY = pytest.mark.xfail(strict=True, raises=RuntimeError)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [pytest.param(_Two, marks=_PARTLY), lambda: nn.Sequential(nn.Linear(4, 2), nn.Tanh())],
+)
 def test_a_parameter_changed_that_the_backward_does_not_read(make):
     def after(number, result, held):
         net = held[0]
@@ -543,7 +535,6 @@ class _Counts(nn.Module):
         return (y, y.sin())[: self.results]
 
 
-@call_once_more
 @pytest.mark.parametrize("results", [1, 2])
 def test_a_buffer_that_a_call_reads_and_writes(results):
     def after(number, result, held):
@@ -562,7 +553,6 @@ def test_an_input_changed_in_place_is_an_error():
         out.sum().backward()
 
 
-@no_history
 def test_a_result_changed_in_place():
     """Where the backward reads the result it is an error, elsewhere it is none."""
     for last, error in ((nn.Tanh(), True), (nn.Linear(2, 2), False)):
@@ -674,7 +664,7 @@ REPLACED = {
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=call_once_more if n == "spectral" else ()) for n in REPLACED],
+    REPLACED,
 )
 def test_what_is_replaced_between_calls(name):
     def after(number, result, held):
@@ -837,7 +827,6 @@ def test_trees_of_results():
     same(world, inputs, calls=10, after=after)
 
 
-@no_history
 def test_views_of_inputs_and_of_parameters():
     class Views(nn.Module):
         def __init__(self):

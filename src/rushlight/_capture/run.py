@@ -266,7 +266,9 @@ class Compiled:
                 self._ran = _observed(self.function, args, kwargs)
                 if self._ran.trouble:
                     self._stop(self._ran.trouble)
-                return self._take()
+                result = self._take()
+                self._graphs = any(map(_core.has_graph, tree_flatten(result)[0]))
+                return result
             return self._captured(args, kwargs)
         finally:
             _turn.release()
