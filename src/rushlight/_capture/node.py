@@ -170,5 +170,5 @@ def _fitted(g: Any, layout: Any) -> Tensor:
 
 
 def called(graph: Graph, again: Again, made: Any) -> tuple[Tensor, ...]:
-    """The outputs of a call, with its node; `made`: outputs, and what the first part saved or None."""
+    """The outputs of a call, with its node; `made`: they, and what the first part saved or None."""
     return _Call.apply(graph, again, made, *graph.of(again.inputs))

@@ -12,12 +12,14 @@ import functools
 import os
 import threading
 import types
-import warnings
 import weakref
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from .. import _core
+from .._base.errors import warn
+from .._base.late import late
 from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
 from .._devices.generator import default_generator
@@ -171,10 +173,8 @@ _variant = Variant
 
 def set_checks(on: bool) -> None:
     """Set whether each replay of what is captured from here on is compared with an eager call."""
-    from .check import CheckedVariant
-
     global _variant
-    _variant = CheckedVariant if on else Variant
+    _variant = import_module("rushlight._capture.check").CheckedVariant if on else Variant
 
 
 class Compiled:
@@ -236,12 +236,10 @@ class Compiled:
         if len(self.variants) >= LIMIT and not self._is_full and self.trouble is None:
             self._is_full = True
             name = title_of(self.function)
-            warnings.warn(
+            warn(
                 f"torch.compile: {name} was captured {LIMIT} times, and this call is like none of "
                 "these: an argument, a value or an attribute that it reads is another each time. "
-                "Such calls run eagerly from now on. Make it a tensor",
-                UserWarning,
-                stacklevel=4,
+                "Such calls run eagerly from now on. Make it a tensor"
             )
         if (
             self.trouble is not None
@@ -333,10 +331,8 @@ class Compiled:
         name = title_of(self.function)
         said = f"torch.compile: {name} runs eagerly, as it is written: it {why}"
         if self.fullgraph:
-            from .. import _dynamo
-
-            raise _dynamo.exc.Unsupported(said)
-        warnings.warn(said, UserWarning, stacklevel=5)
+            raise late.package()._dynamo.exc.Unsupported(said)
+        warn(said)
 
 
 def _observed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:
