@@ -14,7 +14,6 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from .. import _core
@@ -24,6 +23,7 @@ from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
 from .._devices.generator import default_generator
 from .calls import Ran, observe, title_of
+from .check import Checked
 from .node import Again, Graph, called
 from .state import _VISITS, State
 
@@ -168,13 +168,17 @@ class Variant:
         return tree_unflatten(leaves, self.spec)
 
 
-_variant = Variant
+class CheckedVariant(Checked, Variant):
+    """A captured run whose replays are compared with eager calls."""
+
+
+_variant: type[Variant] = Variant
 
 
 def set_checks(on: bool) -> None:
     """Set whether each replay of what is captured from here on is compared with an eager call."""
     global _variant
-    _variant = import_module("rushlight._capture.check").CheckedVariant if on else Variant
+    _variant = CheckedVariant if on else Variant
 
 
 class Compiled:
