@@ -18,13 +18,19 @@ from ..autograd import grad
 from ..random import get_rng_state, set_rng_state
 from .calls import title_of
 from .node import Again, Graph, called
-from .run import Variant
 
-__all__ = ["CheckedVariant"]
+__all__ = ["Checked"]
 
 
-class CheckedVariant(Variant):
-    """A captured run whose replays are compared with eager calls."""
+class Checked:
+    """The part of a captured run that compares its replays with eager calls."""
+
+    guards: Any
+    state: Any
+    program: Any
+    function: Callable[..., Any]
+    graph: Graph | None
+    result: Callable[[Any], Any]
 
     def _way(self) -> Callable[[Any, Any], Any]:
         return self._checked

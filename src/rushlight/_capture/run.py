@@ -12,16 +12,18 @@ import functools
 import os
 import threading
 import types
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._base.errors import warn
+from .._base.late import late
 from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
 from .._devices.generator import default_generator
 from .calls import Ran, observe, title_of
+from .check import Checked
 from .node import Again, Graph, Start, called
 from .state import _VISITS, State
 
@@ -172,13 +174,15 @@ def _flat(n: int) -> Any:
     return tree_flatten((0,) * n)[1]
 
 
-_variant = Variant
+class CheckedVariant(Checked, Variant):
+    """A captured run whose replays are compared with eager calls."""
+
+
+_variant: type[Variant] = Variant
 
 
 def set_checks(on: bool) -> None:
     """Set whether each replay of what is captured from here on is compared with an eager call."""
-    from .check import CheckedVariant
-
     global _variant
     _variant = CheckedVariant if on else Variant
 
@@ -243,12 +247,10 @@ class Compiled:
         if len(self.variants) >= LIMIT and not self._is_full and self.trouble is None:
             self._is_full = True
             name = title_of(self.function)
-            warnings.warn(
+            warn(
                 f"torch.compile: {name} was captured {LIMIT} times, and this call is like none of "
                 "these: an argument, a value or an attribute that it reads is another each time. "
-                "Such calls run eagerly from now on. Make it a tensor",
-                UserWarning,
-                stacklevel=4,
+                "Such calls run eagerly from now on. Make it a tensor"
             )
         if (
             self.trouble is not None
@@ -351,10 +353,8 @@ class Compiled:
         name = title_of(self.function)
         said = f"torch.compile: {name} runs eagerly, as it is written: it {why}"
         if self.fullgraph:
-            from .. import _dynamo
-
-            raise _dynamo.exc.Unsupported(said)
-        warnings.warn(said, UserWarning, stacklevel=5)
+            raise late.package()._dynamo.exc.Unsupported(said)
+        warn(said)
 
 
 def _observed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:

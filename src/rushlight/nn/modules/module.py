@@ -21,6 +21,7 @@ from rushlight._root import Tensor
 
 from ..._base.device import DeviceLike
 from ..._base.errors import taking_pytorchs, warn
+from ..._base.late import late
 from ..._base.missing import missing_name as _missing_name
 from ...autograd._swapped import swap_tensors
 from .._moving import Conversion, target
@@ -680,9 +681,7 @@ class Module(StateMethods):
         >>> layer(torch.zeros(3, 2)).shape
         torch.Size([3, 1])
         """
-        from ..._torch.compiler import compile
-
-        made = compile(types.MethodType(call_uncompiled, self), *args, **kwargs)
+        made = late.compile(types.MethodType(call_uncompiled, self), *args, **kwargs)
         self.__dict__.update(_compiled_call_impl=made, _plain=False)
 
     def type(self, dst_type: Any) -> Self:
