@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+LOOP = 100  # steps of one call of a loop
 Tree = Any
 Made = tuple[Callable[[Tree], Tree], Tree]  # a step from state to state, and the first state
 
@@ -164,14 +165,14 @@ def main() -> None:
         if sys.argv[1:] and row.__name__ not in sys.argv[1:]:
             continue
         step, state = row()
-        jitted, n = jax.jit(step), 100
+        jitted = jax.jit(step)
         start = time.perf_counter()
         jax.block_until_ready(jitted(state))
         took = time.perf_counter() - start
-        loop = jax.jit(lambda s, step=step: lax.fori_loop(0, n, lambda _, s: step(s), s))
+        loop = jax.jit(lambda s, step=step: lax.fori_loop(0, LOOP, lambda _, s: step(s), s))
         jax.block_until_ready(loop(state))
         alone = best(lambda: jax.block_until_ready(jitted(state)), 50)  # noqa: B023
-        inside = best(lambda: jax.block_until_ready(loop(state)), 1) / n  # noqa: B023
+        inside = best(lambda: jax.block_until_ready(loop(state)), 1) / LOOP  # noqa: B023
         print(f"{row.__name__:20}{alone:12.1f}{inside:12.1f}{took:12.1f}", flush=True)
 
 

@@ -698,7 +698,8 @@ PyObject* places(PyObject*, PyObject* tensors) {
     found.push_back(version_of(t));
     found.push_back(reinterpret_cast<uintptr_t>(t->data()));
   }
-  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(found.data()), static_cast<Py_ssize_t>(found.size() * sizeof(uintptr_t)));
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(found.data()),
+                                   static_cast<Py_ssize_t>(found.size() * sizeof(uintptr_t)));
 }
 
 PyObject* version(PyObject*, PyObject* o) { return PyLong_FromUnsignedLong(is_tensor(o) ? version_of(as_tensor(o)) : 0); }

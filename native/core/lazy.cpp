@@ -57,7 +57,8 @@ PyObject* settle(PyObject*, PyObject* const* args, Py_ssize_t, PyObject*) {
 Tensor* values_of(Tensor* t) {
   if (!(t->flags & kLazy)) return as_tensor(Py_NewRef(as_object(t)));
   PyObject* shown = as_object(t);
-  return as_tensor(recording() ? record_kernel({"resolve_conj", Border::Looks}, settle, nullptr, &shown, 1) : settle(nullptr, &shown, 1, nullptr));
+  return as_tensor(recording() ? record_kernel({"resolve_conj", Border::Looks}, settle, nullptr, &shown, 1)
+                               : settle(nullptr, &shown, 1, nullptr));
 }
 
 int put_values(Tensor* t, Tensor* values) {

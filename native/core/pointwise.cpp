@@ -732,7 +732,8 @@ Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
   Tensor* out = new_tensor(a->dtype, a->ndim(), a->sizes());
   if (!out) return nullptr;
   note_path(Path::Block);
-  if (recording()) record_block(block, a, right && right != filled ? as_tensor(slots[1]) : nullptr, right == filled ? filled : nullptr, out);
+  if (recording())
+    record_block(block, a, right && right != filled ? as_tensor(slots[1]) : nullptr, right == filled ? filled : nullptr, out);
   block(a->data(), right, nullptr, out->data(), size);
   return out;
 }

@@ -277,8 +277,8 @@ int run_kernel_step(const Step& step) {
     return 1;
   }
   if (!done) return -1;
-  PyErr_Format(PyExc_RuntimeError, "torch.compile: in a captured call, %s refused the values that it was given here:\n%s", step.name,
-               site_text(step.site).c_str());
+  PyErr_Format(PyExc_RuntimeError, "torch.compile: in a captured call, %s refused the values that it was given here:\n%s",
+               step.name, site_text(step.site).c_str());
   return -1;
 }
 
@@ -547,7 +547,8 @@ class Start {
  private:
   static Generator* state_of(PyObject* o) {
     const Ref state(PyCapsule_CheckExact(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "_state"));
-    if (state && PyCapsule_CheckExact(state.get())) return static_cast<Generator*>(PyCapsule_GetPointer(state.get(), PyCapsule_GetName(state.get())));
+    if (state && PyCapsule_CheckExact(state.get()))
+      return static_cast<Generator*>(PyCapsule_GetPointer(state.get(), PyCapsule_GetName(state.get())));
     PyErr_Clear();
     return nullptr;
   }

@@ -1468,10 +1468,8 @@ def main(names: list[str], calls: int = 8) -> None:
                 compiled(*given())
             captured += bool(compiled.variants)
             made = f"captured, {len(compiled.variants)} variants"
-            print(
-                f"{name:28} {made if compiled.variants else compiled.explain().partition(': it ')[2]}",
-                flush=True,
-            )
+            why = compiled.explain().partition(": it ")[2]
+            print(f"{name:28} {made if compiled.variants else why}", flush=True)
         except Exception as error:
             print(f"{name:28} {type(error).__name__}: {error}", flush=True)
     print(f"{captured} of {len(names or STEPS)}")

@@ -10,6 +10,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
+from rushlight._capture import run
 from rushlight._core import capturing
 
 from .worlds import bits, same, state_of, variants
@@ -845,3 +846,16 @@ def test_views_of_inputs_and_of_parameters():
         sum(t.square().sum() for t in result).backward()
 
     same(world, lambda number: (torch.randn(3, 4),), after=after, replayed=None)
+
+
+def test_a_small_graph_is_not_worth_a_node(monkeypatch):
+    monkeypatch.setattr(run, "LEAST", 100)
+    net = MODELS["mlp"][0]()
+    model = torch.compile(net)
+    with pytest.warns(UserWarning, match=r"fewer than 100 steps.*calls backward\(\)"):
+        for _ in range(3):
+            model(torch.randn(3, 4)).sum().backward()
+    assert not variants(model)
+    with torch.no_grad():
+        for _ in range(3):
+            model(torch.randn(3, 4))

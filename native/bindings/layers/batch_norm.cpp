@@ -475,7 +475,9 @@ Gradients group_norm_backward(const TensorInfo& g, OnlyNone, OnlyNone, const Ten
 }
 
 const KernelRows rows{
-    long_kernel<batch_norm, "batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps): (y, mean, rstd); writes the running ones">(),
+    long_kernel<batch_norm,
+                "batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps): (y, mean, rstd); writes the "
+                "running ones">(),
     long_kernel<batch_norm_backward, "batch_norm_backward(g, x, weight, mean, rstd, training, needs)">(),
     long_kernel<group_norm, "group_norm(x, groups, weight, bias, eps): (y, means, rstds)">(),
     long_kernel<group_norm_backward, "group_norm_backward(g, g1, g2, x, groups, means, rstds, weight, eps, needs)">(),

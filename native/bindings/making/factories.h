@@ -134,7 +134,8 @@ PyObject* captured_factory(PyObject* self, PyObject* const* args, Py_ssize_t n, 
 }
 
 template <Ref (*make)(Making&), bool draws = false, bool inside = false>
-PyMethodDef factory(const char* row, Border border = draws ? Border::Fills : Border::Looks) {  // "name(*args: Any, **how: Any) -> Tensor"
+PyMethodDef factory(const char* row,
+                    Border border = draws ? Border::Fills : Border::Looks) {  // "name(*args: Any, **how: Any) -> Tensor"
   static const std::string name(row, std::strchr(row, '('));
   constexpr KernelFunction f = made_by<make, draws, inside>;
   facts_of_factory<f> = {name.c_str(), border, draws};

@@ -1,4 +1,4 @@
-"""Switches of a module of torch.backends: kept, and without effect."""
+"""Switches of a module of torch.backends: kept, and without effect. One of the library's own."""
 
 from __future__ import annotations
 
@@ -104,3 +104,6 @@ def get_cpu_capability() -> str:
     True
     """
     return {"v3": "AVX2", "v4": "AVX512"}.get(_core.isa(), "DEFAULT")
+
+
+watching = False  # whether a call is watched for capture (`rushlight._capture`)

@@ -1,3 +1,1 @@
 """Capture: a run of a function as a program of kernels, replayed while all it read is as it was."""
-
-watching = False  # whether a run is under observation

@@ -22,7 +22,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from .. import _capture, _core
+from .. import _core
+from .._base import switches
 from .._core import Tensor
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -306,14 +307,14 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
                     "time: call it outside, and pass what it gives in as an argument"
                 )
 
-    before, watching = sys.getprofile(), _capture.watching
-    _capture.watching = True
+    before, watching = sys.getprofile(), switches.watching
+    switches.watching = True
     sys.setprofile(profile)
     try:
         ran.result = function(*args, **kwargs)
     finally:
         sys.setprofile(before)
-        _capture.watching = watching
+        switches.watching = watching
     for code, _ in scopes.values():
         line = names_of(code).imports
         if line is not None and ran.trouble is None:

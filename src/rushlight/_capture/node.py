@@ -110,9 +110,9 @@ class Again:
             same = same and self.places == _core.places((*graph.kept, *self.inputs))
             if not same:
                 raise RuntimeError(
-                    "torch.compile: second derivatives, and gradients of some of the results alone, "
-                    f"need the call of {title_of(self.function)} made once more, and something that "
-                    "it reads has changed since. Differentiate before that is changed, or call it "
+                    "torch.compile: second derivatives, and gradients of some results alone, need "
+                    f"the call of {title_of(self.function)} made once more, and something that it "
+                    "reads has changed since. Differentiate before that is changed, or call it "
                     "without torch.compile"
                 )
             now = Start(graph.writes, draws=graph.draws)

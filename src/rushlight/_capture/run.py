@@ -30,6 +30,7 @@ from .state import _VISITS, State
 __all__ = ["Compiled", "reset", "set_checks", "set_stance"]
 
 LIMIT = 8  # variants of one function, as PyTorch has it
+LEAST = 100  # steps of a call that gives back a graph
 _TRIES = 2  # captures that may fail for what only a first call does
 _CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...))
 
@@ -132,6 +133,12 @@ def _is_loaded(program: Any, d: dict[str, Any], key: str, item: int, number: _Nu
 class Variant:
     """A captured run: what has to be as it was, the program, and the tree of its results."""
 
+    guards: Any
+    state: Any
+    program: Any
+    function: Callable[..., Any]
+    graph: Graph | None
+
     def __init__(
         self, function: Any, state: State, program: Any, leaves: list[Any], spec: Any, graph: Any
     ) -> None:
@@ -159,6 +166,7 @@ class Variant:
         inputs = self.guards.match(args, kwargs)
         if inputs is None:
             return NotImplemented
+        assert self.graph is not None
         again = Again(self.graph, self.function, args, kwargs, list(inputs))
         made = self.program.first(*inputs)
         return made if made is NotImplemented else self.result(called(again, made))
@@ -324,9 +332,15 @@ class Compiled:
                 written = _core.capture_writes()
                 graph = Graph(outputs, before, written)
                 grads, self.why = graph.record(outputs)
-        program = _core.capture_end((*outputs, *grads))
+        program: Any = _core.capture_end((*outputs, *grads))
         if self.why is None and isinstance(program, tuple):
             self.why = f"{program[0]}{_at(program[1])}"
+        if self.why is None and graph is not None and len(program.describe()[0]) < LEAST:
+            self.why = (
+                f"gives back a graph, and has fewer than {LEAST} steps: its node would cost more "
+                "than replays save. Compile a function that calls backward() and the optimizer, too"
+            )
+            self._failed = _TRIES
         if self.why is None:
             loaded.tell(program)
             if graph is not None:

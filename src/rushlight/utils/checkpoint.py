@@ -19,8 +19,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import _capture, _core, autograd
-from .._base import FOLDER
+from .. import _core, autograd
+from .._base import FOLDER, switches
 from .._base.device import device
 from .._base.dtypes import dtype, float32
 from .._base.errors import warn
@@ -587,7 +587,7 @@ def checkpoint(
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
-    if _capture.watching and preserve and not use_reentrant and context_fn is noop_context_fn:
+    if switches.watching and preserve and not use_reentrant and context_fn is noop_context_fn:
         # A replay keeps what it needs, and computes nothing twice: the same values.
         before = _core.capture_region(-1)
         try:
