@@ -218,7 +218,9 @@ COMPILED = """
     net = torch.compile(torch.nn.Linear(2, 1))
     local()
     for _ in range(4):
-        energy(torch.ones(2)), noisy(torch.ones(2)), net(torch.ones(1, 2))
+        energy(torch.ones(2)), noisy(torch.ones(2))
+        with torch.no_grad():
+            net(torch.ones(1, 2))
     print(sys.argv[1:])
 """
 
