@@ -490,6 +490,9 @@ const char* note_outputs(PyObject* outputs) {
       given.push_back(number);
       m.fresh = true;
       result.operand = operand_of(grad, false);
+      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(outputs); ++k) {
+        if (as_tensor(PyTuple_GET_ITEM(outputs, k)) == grad) result.output = static_cast<int>(k);
+      }
     }
     body.leaves.push_back(Py_NewRef(r().there[i].get()));
     body.gradients.push_back(result);

@@ -150,6 +150,7 @@ struct Output {
 struct Result {
   int leaf;
   int operand;  // -1: None
+  int output = -1;  // which is given back, too, or -1
 };
 
 // An argument that is read anew in each replay: dict[key], or an item of the tuple there.
@@ -199,6 +200,7 @@ struct Body {
   PyObject* arena = nullptr;  // a tensor: the memory of all that does not leave the program
   size_t planned = 0, made = 0;  // bytes of the arena; of all memories that the run made
   bool busy = false;
+  size_t replays = 0;  // that came to their end
 };
 
 struct Planned {

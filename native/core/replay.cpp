@@ -456,10 +456,12 @@ class Run {
   }
 
   // What else is there after the run: gradients of leaves, counts of writes. False with an exception.
-  bool leave() {
+  bool leave(PyObject* outputs) {
     if (part_.kind == Part::Second) return true;
     for (const Result& g : body_.gradients) {
-      Tensor* grad = g.operand < 0 ? nullptr : made_at(g.operand);
+      Tensor* grad = g.operand < 0  ? nullptr
+                     : g.output < 0 ? made_at(g.operand)
+                                    : as_tensor(Py_NewRef(PyTuple_GET_ITEM(outputs, g.output)));
       if (g.operand >= 0 && !grad) return false;
       if (grad) as_tensor(body_.leaves[g.leaf])->grad.set(grad);
       else as_tensor(body_.leaves[g.leaf])->grad.clear();
@@ -588,7 +590,8 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
   if (stopped > 0) start.put_back();
   if (stopped) return stopped < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
   Ref outputs(run.outputs());
-  if (!outputs || !run.leave()) return nullptr;
+  if (!outputs || !run.leave(outputs.get())) return nullptr;
+  ++body.replays;
   if (kind != Part::First) return outputs.release();
   const Ref saved(run.saved());
   return saved ? PyTuple_Pack(2, outputs.get(), saved.get()) : nullptr;
@@ -691,6 +694,7 @@ PyObject* load(PyObject* self, PyObject* args) {
     const Step& step = body.steps[i];
     for (size_t k = 0; k < step.given.size(); ++k) {
       if (step.given[k] != number) continue;
+      if (!step.told.empty()) return PyLong_FromLong(0);  // which has a copy of the number
       body.loads.push_back({Py_NewRef(dict), Py_NewRef(key), item, static_cast<int>(i), static_cast<int>(k), negative != 0});
       ++count;
     }
@@ -731,6 +735,8 @@ PyObject* parts(PyObject* self, PyObject*) {
   }
   return Py_BuildValue("(OOOO)", inputs.get(), outputs.get(), reads.get(), body.draws ? Py_True : Py_False);
 }
+
+PyObject* replays(PyObject* self, PyObject*) { return PyLong_FromSize_t(reinterpret_cast<Captured*>(self)->body->replays); }
 
 // describe(): of each step (name, sizes of the operands, line as text), the bytes planned, the bytes without a plan.
 PyObject* describe(PyObject* self, PyObject*) {
@@ -786,6 +792,7 @@ int init_capture_type(PyObject* module) {
       {"load", method_of<load>(), METH_VARARGS, "A number of a dict is read anew in each replay: how many arguments it is."},
       {"fix", method_of<fix>(), METH_VARARGS, "A replay needs a value of a dict to be the same."},
       {"parts", method_of<parts>(), METH_NOARGS, "What the second of two parts reads; None of a run in one."},
+      {"replays", method_of<replays>(), METH_NOARGS, "How many replays came to their end."},
       {"describe", method_of<describe>(), METH_NOARGS, "The steps, the bytes planned, and the bytes without a plan."},
       {nullptr, nullptr, 0, nullptr}};
   PyType_Slot slots[] = {{Py_tp_dealloc, slot_of<captured_dealloc>()},

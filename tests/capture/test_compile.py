@@ -818,3 +818,18 @@ def test_a_module_that_is_not_called_any_more_is_freed():
     del net, compiled
     gc.collect()
     assert gone() is None
+
+
+def test_a_gradient_that_is_given_back_is_the_leafs():
+    w = torch.ones(3, requires_grad=True)
+
+    @torch.compile
+    def step(x):
+        w.grad = None
+        (w * x).sum().backward()
+        return w.grad
+
+    for number in range(6):
+        assert step(torch.full((3,), float(number))) is w.grad
+        assert w.grad.tolist() == [number] * 3
+    assert len(step.variants) == 1

@@ -254,3 +254,14 @@ def test_a_state_dict_is_used_but_not_given_back() -> None:
 
     assert called(update, lambda: (torch.ones(1, 2),)).variants
     assert "with attributes" in (called(given_back, lambda: ()).trouble or "")
+
+
+def test_calls_that_are_another_each_time_are_looked_for_no_more():
+    compiled = torch.compile(lambda x: x * int(x.sum()))
+    with pytest.warns(UserWarning, match="captured 8 times"):
+        for number in range(12):
+            compiled(torch.tensor([number]))
+    assert len(compiled.variants) == 8
+    for number in range(20, 90):
+        assert compiled(torch.tensor([number])).item() == number**2
+    assert compiled.variants == [] and "another way each time" in compiled.explain()

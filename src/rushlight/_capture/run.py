@@ -215,7 +215,9 @@ class Compiled:
         self._ran: Ran | None = None
         self._calls = self._failed = 0
         self._graphs = False  # whether results have a graph
-        self._is_full = False  # whether the program was told that no more runs are captured
+        self._missed = self._replayed = (
+            0  # calls like no captured run, when there are `LIMIT`; replays
+        )
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -252,14 +254,8 @@ class Compiled:
     # --- calls that are no replay ---
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(self.variants) >= LIMIT and not self._is_full and self.trouble is None:
-            self._is_full = True
-            name = title_of(self.function)
-            warn(
-                f"torch.compile: {name} was captured {LIMIT} times, and this call is like none of "
-                "these: an argument, a value or an attribute that it reads is another each time. "
-                "Such calls run eagerly from now on. Make it a tensor"
-            )
+        if len(self.variants) >= LIMIT and self.trouble is None:
+            self._miss()
         if (
             self.trouble is not None
             or _stance != "default"
@@ -282,6 +278,22 @@ class Compiled:
             return self._captured(args, kwargs)
         finally:
             _turn.release()
+
+    def _miss(self) -> None:
+        """A call is like none of as many captured runs as there may be. Where most are, looking for
+        a run costs more than replays save."""
+        self._missed += 1
+        if self._missed == 1:
+            warn(
+                f"torch.compile: {title_of(self.function)} was captured {LIMIT} times, and this "
+                "call is like none of these: an argument, a value or an attribute that it reads is "
+                "another each time. Such calls run eagerly from now on. Make it a tensor"
+            )
+        elif self._missed % 64 == 0:
+            before = self._replayed
+            self._replayed = sum(v.program.replays() for v in self.variants)
+            if self._replayed - before < 64:
+                self.variants, self.trouble = [], "is called in another way each time"
 
     def _take(self) -> Any:
         """The result of the watched run, which is not kept."""
