@@ -77,7 +77,10 @@ bool same(PyObject* a, PyObject* b, bool type_only = false, int depth = 0) {
 
 // ---------------------------------------------------------------- dicts
 
-#if PY_VERSION_HEX >= 0x030C0000
+// Whether a dict's version tells of every change. Python 3.12 and 3.13 do not tell of attributes whose values lie in the object.
+constexpr bool kVersionsTell = PY_VERSION_HEX < 0x030C0000 || PY_VERSION_HEX >= 0x030E0000;
+
+#if PY_VERSION_HEX >= 0x030E0000
 // How often each watched dict was changed, and how many guards watch it. Guards own the dicts that
 // they watch.
 struct Watched {
@@ -104,11 +107,20 @@ void release_version(PyObject* dict) {
   watched.erase(found);
   if (PyDict_Unwatch(watcher, dict) < 0) PyErr_Clear();
 }
-unsigned class_version(PyTypeObject* type) { return PyUnstable_Type_AssignVersionTag(type) ? type->tp_version_tag : 0; }
-PyObject* dict_of_class(PyTypeObject* type) { return PyType_GetDict(type); }
+#elif PY_VERSION_HEX >= 0x030C0000
+const uint64_t* version_at(PyObject*) {
+  static const uint64_t none = 0;
+  return &none;
+}
+void release_version(PyObject*) {}
 #else
 const uint64_t* version_at(PyObject* dict) { return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag; }
 void release_version(PyObject*) {}
+#endif
+#if PY_VERSION_HEX >= 0x030C0000
+unsigned class_version(PyTypeObject* type) { return PyUnstable_Type_AssignVersionTag(type) ? type->tp_version_tag : 0; }
+PyObject* dict_of_class(PyTypeObject* type) { return PyType_GetDict(type); }
+#else
 unsigned class_version(PyTypeObject* type) {
   _PyType_Lookup(type, kIndex);  // makes it valid
   return PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) ? type->tp_version_tag : 0;
@@ -151,7 +163,7 @@ struct DictRecord {
 
   bool holds(bool anew) {
     const uint64_t now = *version;
-    if (now == seen && !anew) return true;
+    if (kVersionsTell && now == seen && !anew) return true;
     if (!has_items(dict, expected, names, look_up, loaded)) return false;
     seen = now;
     return true;
@@ -754,7 +766,7 @@ PyObject* matched_inputs(PyObject* guards, PyObject* args, PyObject* kwargs) {
 }
 
 int init_state(PyObject* module) {
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030E0000
   watcher = PyDict_AddWatcher(note_change);
   if (watcher < 0) return -1;
 #endif

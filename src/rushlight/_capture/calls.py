@@ -33,7 +33,14 @@ _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 # Files of the library whose functions compute. Code of all others ends capture.
 _COMPUTES = (
     *("ops/", "nn/", "optim/", "autograd/", "func/", "linalg.py", "fft.py", "special.py"),
-    *("_levels/", "amp/", "_tensor/", "rooms/distributions/", "_root.py", "_torch/functional.py"),
+    *("distributions/", "rooms/distributions/"),  # installed, and in the source
+    *(
+        "_levels/",
+        "amp/",
+        "_tensor/",
+        "_root.py",
+        "_torch/functional.py",
+    ),
     *("_devices/__init__.py", "_devices/cpu.py", "_devices/meta.py", "_devices/generator.py"),
     *("_base/device.py", "_base/dtypes.py", "_base/size.py", "_base/pytree.py", "_base/handles.py"),
     *("_base/errors.py", "_base/late.py", "_base/missing.py", "_base/determinism.py"),
