@@ -3,6 +3,7 @@ branches after writes and draws, kernels that refuse values; and calls that are 
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -65,11 +66,15 @@ def is_overwritten(x: Any, y: Any) -> Any:
     return before, z
 
 
+# From Python 3.13 on one instruction keeps two values: such code is not followed, and stays eager.
+_TWO_AT_ONCE = {gives_two, is_overwritten} if sys.version_info >= (3, 13) else set()
+
+
 @pytest.mark.parametrize(
     "function", [gives_one, gives_two, gives_a_dict, gives_it_later, is_overwritten]
 )
 def test_a_number_that_is_only_given_back_is_replayed(function: Any) -> None:
-    assert called(function, two).variants, function
+    assert bool(called(function, two).variants) == (function not in _TWO_AT_ONCE), function
 
 
 def test_numbers_are_of_each_call() -> None:
