@@ -39,6 +39,9 @@ class _MEM_FORMAT_ENCODING(enum.Enum):
     TORCH_CHANNELS_LAST = 1
     TORCH_PRESERVE_FORMAT = 2
 
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self.value,)  # Python 3.11.0 to 3.11.3 pickle it by getattr
+
 
 _FORMATS = {
     _MEM_FORMAT_ENCODING.TORCH_CONTIGUOUS_FORMAT: rl.contiguous_format,
