@@ -358,8 +358,9 @@ bool is_graph_there(const Tensor* t) {
   return false;
 }
 
-// The memory of leaves of the run, and of their gradients, that nothing but the graph of an output holds.
-void note_leaves(const Tensor* t, std::unordered_set<const Storage*>* held) {
+// The memory that nothing but the graph of an output holds: leaves of the run, and their gradients; of a run in two parts what its
+// nodes saved, too.
+void note_held(const Tensor* t, std::unordered_set<const Storage*>* held) {
   std::vector<const Node*> left = {t->grad_fn.peek()};
   std::unordered_set<const Node*> seen = {nullptr};
   while (!left.empty()) {
@@ -367,6 +368,10 @@ void note_leaves(const Tensor* t, std::unordered_set<const Storage*>* held) {
     left.pop_back();
     if (!seen.insert(node).second) continue;
     for (int i = 0; i < node->n_edges; ++i) left.push_back(node->edges[i].node);
+    for (int i = 0; i < node->n_saved && r().body.split >= 0; ++i) {
+      const Saved& s = node->saved[i];
+      if (s.kind == Saved::Input || s.kind == Saved::Output) held->insert(as_tensor(s.value.peek())->storage());
+    }
     const Tensor* leaf = node->variable;
     if (node->kind != Node::Accumulate || !leaf || Py_REFCNT(leaf) != 1) continue;
     const Tensor* grad = leaf->grad.peek();
@@ -458,7 +463,8 @@ const char* note_outputs(PyObject* outputs) {
     const int number = memory_number(t);
     if (number < 0) return "";
     Memory& m = body.memories[number];
-    if (first_part && (m.origin != Memory::Made || t->base)) return "gives back a view, with a graph";
+    if (first_part && m.origin != Memory::Made) return "gives back a view of what was there before, with a graph";
+    if (first_part && m.fresh) return "gives back tensors that share memory, with a graph";
     if (m.origin != Memory::Made) {
       Output view{Output::View, -1, m.origin == Memory::Input ? m.number : -1, nullptr, t->base != nullptr};
       const auto shown = [t](const Ref& held) { return as_tensor(held.get())->storage() == t->storage(); };
@@ -502,7 +508,7 @@ const char* note_outputs(PyObject* outputs) {
       return "sets the .grad of an argument";
   }
   std::unordered_set<const Storage*> held;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) note_leaves(as_tensor(PyTuple_GET_ITEM(outputs, i)), &held);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) note_held(as_tensor(PyTuple_GET_ITEM(outputs, i)), &held);
   for (const auto& [storage, number] : r().memory_of) {
     const Memory& m = body.memories[number];
     if (m.origin == Memory::Made && m.alive && !m.fresh && !held.count(storage)) return "keeps a tensor beyond its end";
@@ -524,7 +530,7 @@ void note_versions() {
   }
 }
 
-// Writes ones into a new contiguous tensor, unrecorded.
+// Writes ones into the memory of a new tensor, unrecorded.
 void fill_ones(Tensor* t) {
   const float one = 1, none = 0;
   const double wide[] = {1, 0};
@@ -533,7 +539,7 @@ void fill_ones(Tensor* t) {
   const void* element = t->dtype == DType::F64 || t->dtype == DType::C128 ? static_cast<const void*>(wide)
                         : t->item() == 2                                  ? static_cast<const void*>(&half)
                                                                           : static_cast<const void*>(pair);
-  for (Py_ssize_t i = 0; i < t->numel(); ++i)
+  for (Py_ssize_t i = 0; i < static_cast<Py_ssize_t>(t->storage()->nbytes) / t->item(); ++i)
     std::memcpy(t->storage()->data + i * t->item(), element, static_cast<size_t>(t->item()));
 }
 
@@ -576,6 +582,15 @@ PyObject* end(PyObject*, PyObject* outputs) {
     const char* why = note_outputs(outputs);
     if (why && r().trouble.empty()) r().trouble = why;
   }
+  note_versions();
+  const auto is_written = [](const Memory& m) {
+    return m.origin == Memory::Input && static_cast<size_t>(m.number) >= r().inputs.size() && m.changed;
+  };
+  if (r().trouble.empty() && r().body.split >= 0) {
+    if (!r().body.input_versions.empty()) r().trouble = "writes an argument, and gives back a tensor with a graph";
+    else if (std::any_of(r().body.memories.begin(), r().body.memories.end(), is_written))
+      r().trouble = "writes a gradient that its backward is given";
+  }
   if (!r().trouble.empty()) {
     const std::string site = site_text(r().where);
     PyObject* said = Py_BuildValue("(ss)", r().trouble.c_str(), site.c_str());
@@ -583,12 +598,6 @@ PyObject* end(PyObject*, PyObject* outputs) {
     clear_body(&r().body);
     end_recording();
     return said;
-  }
-  note_versions();
-  if (r().body.split >= 0 && !r().body.input_versions.empty()) {
-    clear_body(&r().body);
-    end_recording();
-    return Py_BuildValue("(ss)", "writes an argument, and gives back a tensor with a graph", "");
   }
   for (Memory& m : r().body.memories) {
     if (m.origin != Memory::Gradient || m.first < 0) continue;
@@ -616,7 +625,7 @@ PyObject* end(PyObject*, PyObject* outputs) {
     const auto found = r().memory_of.find(as_tensor(o.get())->storage());
     if (found == r().memory_of.end()) continue;
     const Memory& m = r().body.memories[static_cast<size_t>(found->second)];
-    if (m.origin == Memory::There && m.last >= r().body.split) r().body.reads.push_back(Py_NewRef(o.get()));
+    if (m.origin == Memory::There && m.last >= r().body.split) r().body.two.reads.push_back(Py_NewRef(o.get()));
   }
   tls.capture = Capturing::Off;
   Captured* made = PyObject_GC_New(Captured, CapturedType);
@@ -692,24 +701,10 @@ PyObject* writes(PyObject*, PyObject*) {
   return list.release();
 }
 
-// places(tensors): bytes that are others when one of the tensors was written, or shows other memory.
-PyObject* places(PyObject*, PyObject* tensors) {
-  if (!is_of_tensors(tensors)) return PyErr_Format(PyExc_TypeError, "places(tensors): a tuple of tensors");
-  std::vector<uintptr_t> found;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); ++i) {
-    const Tensor* t = as_tensor(PyTuple_GET_ITEM(tensors, i));
-    found.push_back(version_of(t));
-    found.push_back(reinterpret_cast<uintptr_t>(t->data()));
-  }
-  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(found.data()),
-                                   static_cast<Py_ssize_t>(found.size() * sizeof(uintptr_t)));
-}
-
 PyObject* version(PyObject*, PyObject* o) { return PyLong_FromUnsignedLong(is_tensor(o) ? version_of(as_tensor(o)) : 0); }
 
 PyMethodDef kFunctions[] = {
     {"capture_writes", method_of<writes>(), METH_NOARGS, "The tensors that guards hold which the run may have written."},
-    {"places", method_of<places>(), METH_O, "Bytes that are others when one of the tensors was written, or shows other memory."},
     {"version_of", method_of<version>(), METH_O, "How often a tensor's storage was written; nothing is said of it to a recorder."},
     {"captures", method_of<captures>(), METH_NOARGS, "Whether a run of this thread is recorded, and nothing has ended that."},
     {"capture_allow", method_of<allow>(), METH_NOARGS, "The next value of a tensor that Python reads is only given back."},

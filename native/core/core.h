@@ -276,8 +276,8 @@ struct BackwardState {
 };
 
 struct Node {
-  // Rewrite: what a write through a view is to the view's root (torch's CopySlices); see inplace.cpp.
-  enum Kind : uint8_t { OfOp, Accumulate, Function, Rewrite };
+  // Rewrite: what a write through a view is to the view's root (torch's CopySlices); see inplace.cpp. Captured: captured_node.cpp.
+  enum Kind : uint8_t { OfOp, Accumulate, Function, Rewrite, Captured };
   PyObject_HEAD Op* op;  // OfOp: strong
   uint64_t seq;  // order of creation; UINT64_MAX for AccumulateGrad
   Kind kind;
@@ -586,6 +586,7 @@ constexpr int kUnfoldedNodes = 16;
 int unfold(Node* node);  // -1 with an exception
 bool backward_running();  // on any thread
 int run_rewrite(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
+int run_captured(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 int compile_rules(Op* op);
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic);
 // Notes on a result without history why it has none: because of this call (`wants_grad`), or because of an argument.

@@ -91,18 +91,21 @@ class Backward {
     return root_gradients_.back() ? 0 : -1;
   }
 
-  int run(bool restricted, bool accumulate) {
+  // What happens at the inputs: their gradients are captured; their nodes are run, which fills `.grad`; or the walk ends before their
+  // hooks, whatever else is behind them.
+  enum AtInputs : uint8_t { Take, Accumulate, End };
+
+  int run(bool restricted, AtInputs at_inputs) {
     return run_nested([=, this] {
       running = this;  // of this thread, which may not be the caller's
       final_callbacks = &callbacks_;
-      return walk(restricted, accumulate);
+      return walk(restricted, at_inputs);
     });
   }
 
-  // `accumulate`: the inputs' nodes are run, which fills `.grad`; else their gradients are captured and they are not.
-  int walk(bool restricted, bool accumulate) {
+  int walk(bool restricted, AtInputs at_inputs) {
     restricted_ = restricted;
-    accumulate_ = accumulate;
+    at_inputs_ = at_inputs;
     visit();
     for (size_t i = 0; i < roots_.size(); ++i) {
       PyObject* g = fit_to_edge(nullptr, static_cast<int>(i), root_edges_[i], root_gradients_[i].release(), create_graph_);
@@ -164,15 +167,22 @@ class Backward {
     return true;
   }
 
+  int edges_of(Node* n) { return at_inputs_ == End && state(n).captured ? 0 : n->n_edges; }
+
   void visit() {
     std::vector<Node*> stack;
+    for (Capture& c : captures_) {
+      if (at_inputs_ != End || !c.node) continue;
+      claim(c.node);
+      state(c.node).captured = true;
+    }
     for (Node* r : roots_) {
       if (claim(r)) stack.push_back(r);
     }
     while (!stack.empty()) {
       Node* n = stack.back();
       stack.pop_back();
-      for (int i = 0; i < n->n_edges; ++i) {
+      for (int i = 0; i < edges_of(n); ++i) {
         Node* next = n->edges[i].node;
         if (!next) continue;
         if (claim(next)) stack.push_back(next);
@@ -182,7 +192,7 @@ class Backward {
     if (!restricted_) return;
     for (Capture& c : captures_) {
       if (!c.node || state(c.node).task != id_) continue;
-      (accumulate_ ? state(c.node).needed : state(c.node).captured) = true;
+      (at_inputs_ == Accumulate ? state(c.node).needed : state(c.node).captured) = true;
     }
     // `order` has a node before the nodes of its edges, and is settled from the end. Numbers do not
     // give this order: an older node may cause a view's history to be made.
@@ -196,7 +206,7 @@ class Backward {
     }
     for (size_t k = 0; k < order.size(); ++k) {
       Node* n = order[k];
-      for (int i = 0; i < n->n_edges; ++i) {
+      for (int i = 0; i < edges_of(n); ++i) {
         Node* next = n->edges[i].node;
         if (next && --state(next).pending == 0) order.push_back(next);
       }
@@ -205,7 +215,7 @@ class Backward {
       Node* n = order[k];
       BackwardState& s = state(n);
       s.pending = 0;
-      for (int i = 0; i < n->n_edges && !s.needed; ++i) {
+      for (int i = 0; i < edges_of(n) && !s.needed; ++i) {
         Node* next = n->edges[i].node;
         if (next) s.needed = state(next).needed || state(next).captured;
       }
@@ -270,8 +280,18 @@ class Backward {
     return done;
   }
 
+  void take(Node* n, PyObject* const* grads) {
+    for (size_t i = 0; i < captures_.size(); ++i) {
+      if (captures_[i].node == n) captured_[i] = Ref::borrow(grads[captures_[i].nr]);
+    }
+  }
+
   template <class Told>
   int run_with_hooks(Node* n, bool needed, bool captured, PyObject** grads, int n_outputs, Told& told) {
+    if (captured && at_inputs_ == End) {
+      take(n, grads);
+      return 0;
+    }
     // Hooks may remove hooks, and themselves.
     const Ref leaf_hooks = n->kind == Node::Accumulate && n->variable ? n->variable->hooks.own() : Ref();
     if (leaf_hooks) {
@@ -286,9 +306,7 @@ class Backward {
     if (n->hooks && replace(grads, n_outputs, n, "tensors_before") < 0) return -1;
     if (captured) {
       note_way(kCaptured);
-      for (size_t i = 0; i < captures_.size(); ++i) {
-        if (captures_[i].node == n) captured_[i] = Ref::borrow(grads[captures_[i].nr]);
-      }
+      take(n, grads);
     }
     if (restricted_ && !needed) return 0;
     if (n->hooks && replace(grads, n_outputs, n, "node_before") < 0) return -1;
@@ -441,7 +459,8 @@ class Backward {
 
   const uint64_t id_;
   const bool retain_, create_graph_;
-  bool inline_state_, restricted_ = false, accumulate_ = false;
+  bool inline_state_, restricted_ = false;
+  AtInputs at_inputs_ = Take;
   int64_t saved_task_;
   Site called_, called_before_;
   std::vector<Ref>* saved_callbacks_;
@@ -525,11 +544,12 @@ PyObject* reaches_others(PyObject*, PyObject* args) {
   Py_RETURN_FALSE;
 }
 
-// run_backward(roots, gradients, retain, create_graph, inputs or None, accumulate=False) -> None, or a tuple of the inputs'
-// gradients. With `accumulate` only what the inputs are reached by is walked, and `.grad` filled, as `backward` does.
+// run_backward(roots, gradients, retain, create_graph, inputs or None, at_inputs=0) -> None, or a tuple of the inputs'
+// gradients. `at_inputs`, a Backward::AtInputs: 1, only what the inputs are reached by is walked, and `.grad` filled, as `backward`
+// does; 2, the walk ends there.
 PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   if (n_args < 5 || n_args > 6 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "run_backward(roots, gradients, retain, create_graph, inputs, accumulate=False)");
+    PyErr_SetString(PyExc_TypeError, "run_backward(roots, gradients, retain, create_graph, inputs, at_inputs=0)");
     return nullptr;
   }
   PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
@@ -537,8 +557,9 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     return ask_levels(asked::backward, roots, args[1], args[2], args[3], inputs, n_args == 6 ? args[5] : Py_False);
   }
   const int retain = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]);
-  const int accumulate = n_args == 6 ? PyObject_IsTrue(args[5]) : 0;
-  if (retain < 0 || create_graph < 0 || accumulate < 0) return nullptr;
+  const long at_inputs = n_args == 6 ? PyLong_AsLong(args[5]) : 0;
+  if (retain < 0 || create_graph < 0 || (at_inputs == -1 && PyErr_Occurred())) return nullptr;
+  const auto at = static_cast<Backward::AtInputs>(at_inputs);
   Backward task(retain, create_graph);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {
     PyObject* root = PyTuple_GET_ITEM(roots, i);
@@ -567,7 +588,7 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
       Edge e{nullptr, 0};
       if (read_edge(PyTuple_GET_ITEM(inputs, i), &e) < 0) return nullptr;
-      if (!e.node) {
+      if (!e.node && at != Backward::End) {
         PyObject* f = callbacks.no_grad_input.get();
         if (f) Py_XDECREF(PyObject_CallFunction(f, "nO", i, PyTuple_GET_ITEM(inputs, i)));
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "rushlight: no_grad_input must raise");
@@ -576,8 +597,8 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
       task.capture(e);
     }
   }
-  if (task.run(restricted, accumulate) < 0) return nullptr;
-  if (!restricted || accumulate) Py_RETURN_NONE;
+  if (task.run(restricted, at) < 0) return nullptr;
+  if (!restricted || at == Backward::Accumulate) Py_RETURN_NONE;
   return task.take_captured();
 }
 

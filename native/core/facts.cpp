@@ -54,7 +54,7 @@ PyObject* saved_of(const Node* n) {
   }
   Ref result(PyList_New(0));
   if (!result) return nullptr;
-  for (int i = 0; i < n->n_saved; ++i) {
+  for (int i = n->kind == Node::Captured ? 1 : 0; i < n->n_saved; ++i) {
     const Saved& s = n->saved[i];
     if (s.kind == Saved::Nothing || !s.value) continue;
     std::string what;

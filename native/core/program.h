@@ -169,6 +169,24 @@ struct Captured {
   PyObject_HEAD struct Body* body;
 };
 
+// What the node of a run in two parts knows (captured_node.cpp; Note [Two parts], capture.h).
+struct TwoParts {
+  struct Leaf {  // a gradient goes there
+    int input;  // the number of an argument
+    PyObject* tensor;  // strong; or nullptr, of an argument
+    bool given;  // whether the second part gives it
+  };
+  PyObject* graph = nullptr;  // strong: what computes gradients where the second part cannot be replayed
+  std::vector<Leaf> leaves;
+  std::vector<bool> shown, ends;  // of the outputs: which have a graph, and whose gradients the second part takes
+  std::vector<int> incoming;  // the memories of these gradients; -1 where one is not read
+  std::vector<PyObject*> kept;  // strong: what the run reads and does not write
+  bool starts = false;  // whether the run writes or draws
+  // What the second part reads: numbers of arguments and outputs, tensors that guards hold (strong).
+  std::vector<int> reads_inputs, reads_outputs;
+  std::vector<PyObject*> reads;
+};
+
 struct Body {
   std::vector<Memory> memories;
   std::vector<Operand> operands;
@@ -184,7 +202,7 @@ struct Body {
   int split = -1;
   size_t n_incoming = 0, n_first = 0;
   std::vector<int> saved;  // memories
-  std::vector<PyObject*> reads;  // strong: tensors that guards hold, and the second part reads
+  TwoParts two;
   bool draws = false;
   // What is put back where a value is another than it was: the last step that compares, or -1; what is written before it (memories);
   // what is drawn from (generators, or capsules of their states; strong).
@@ -223,6 +241,15 @@ void each_result(PyObject* result, const F& f) {
 extern PyTypeObject* CapturedType;
 int finish(Body* body);  // replay.cpp: gives a recorded body its memory, tensors and bound steps
 void clear_body(Body* body);
+// replay.cpp: the first part, as (outputs, what the second needs), and the second of arguments, incoming gradients, and what the
+// first saved; NotImplemented where that cannot be a replay.
+PyObject* replay_first(PyObject* self, PyObject* const* args, Py_ssize_t n);
+PyObject* replay_second(PyObject* self, PyObject* const* args, Py_ssize_t n);
+// captured_node.cpp
+PyObject* call_with_node(PyObject* program, PyObject* inputs, PyObject* args, PyObject* kwargs);  // outputs, or NotImplemented
+PyObject* captured_places(PyObject* self, PyObject* inputs);
+PyObject* captured_node(PyObject* self, PyObject* args);
+PyObject* captured_take(PyObject* self, PyObject* args);
 // strips.cpp
 void find_strips(Body* body);  // before memory is planned
 void bind_strips(Body* body, size_t first);  // when there are tensors

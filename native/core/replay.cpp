@@ -363,7 +363,8 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
     if (m.origin == Memory::Input && static_cast<size_t>(m.number) >= part.n_given) continue;
     PyObject* o = m.origin == Memory::Input ? args[m.number] : as_object(as_tensor(body.leaves[m.number])->grad.peek());
     if (!o || !is_tensor(o)) return 0;
-    if (part.kind == Part::Second ? !same_layout(as_tensor(o), m.as) : !fits(as_tensor(o), m.as, m.has_graph)) return 0;
+    // Of a run in two parts, guards say the rest.
+    if (part.kind == Part::Whole ? !fits(as_tensor(o), m.as, m.has_graph) : !same_layout(as_tensor(o), m.as)) return 0;
   }
   if (part.kind == Part::Second) return 1;
   for (const Fixed& f : body.fixed) {
@@ -604,15 +605,18 @@ PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   if (n != 4) return PyErr_Format(PyExc_TypeError, "call(guards, made, args, kwargs)");
   const Ref inputs(matched_inputs(args[0], args[2], args[3]));
   if (!inputs || inputs.get() == Py_None) return inputs ? Py_NewRef(Py_NotImplemented) : nullptr;
-  Ref outputs(run_part(self, PySequence_Fast_ITEMS(inputs.get()), PyTuple_GET_SIZE(inputs.get()), Part::Whole));
+  const bool is_whole = reinterpret_cast<Captured*>(self)->body->split < 0;
+  Ref outputs(is_whole ? run_part(self, PySequence_Fast_ITEMS(inputs.get()), PyTuple_GET_SIZE(inputs.get()), Part::Whole)
+                       : call_with_node(self, inputs.get(), args[2], args[3]));
   if (!outputs || outputs.get() == Py_NotImplemented || args[1] == Py_None) return outputs.release();
   if (!PyLong_CheckExact(args[1])) return PyObject_CallOneArg(args[1], outputs.get());
   return PySequence_GetItem(outputs.get(), PyLong_AsSsize_t(args[1]));
 }
-PyObject* replay_first(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::First); }
-PyObject* replay_second(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::Second); }
 
 }  // namespace
+
+PyObject* replay_first(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::First); }
+PyObject* replay_second(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::Second); }
 
 // ---------------------------------------------------------------- the object
 
@@ -642,7 +646,11 @@ int captured_traverse(PyObject* self, visitproc visit, void* arg) {
   }
   for (const Output& o : body->outputs) Py_VISIT(o.object);
   for (PyObject* leaf : body->leaves) Py_VISIT(leaf);
-  for (PyObject* o : body->reads) Py_VISIT(o);
+  Py_VISIT(body->two.graph);
+  for (const TwoParts::Leaf& leaf : body->two.leaves) Py_VISIT(leaf.tensor);
+  for (const auto* tensors : {&body->two.reads, &body->two.kept}) {
+    for (PyObject* o : *tensors) Py_VISIT(o);
+  }
   for (PyObject* o : body->generators) Py_VISIT(o);
   for (const auto& [tensor, by] : body->versions) Py_VISIT(tensor);
   for (const Load& l : body->loads) {
@@ -710,32 +718,6 @@ PyObject* fix(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// parts(): None, or of a run in two parts: the numbers of arguments and outputs and the tensors that guards hold which the second part
-// reads, and whether the first draws.
-PyObject* parts(PyObject* self, PyObject*) {
-  const Body& body = *reinterpret_cast<Captured*>(self)->body;
-  if (body.split < 0) Py_RETURN_NONE;
-  const Ref inputs(PyList_New(0)), outputs(PyList_New(0));
-  if (!inputs || !outputs) return nullptr;
-  const auto add = [](const Ref& list, size_t number) {
-    const Ref n(PyLong_FromSize_t(number));
-    return n && PyList_Append(list.get(), n.get()) == 0;
-  };
-  for (const Memory& m : body.memories) {
-    const bool read = m.origin == Memory::Input && m.last >= body.split && static_cast<size_t>(m.number) < body.n_inputs;
-    if (read && !add(inputs, static_cast<size_t>(m.number))) return nullptr;
-  }
-  for (size_t i = 0; i < body.n_first; ++i) {
-    const Memory& m = body.memories[static_cast<size_t>(body.operands[static_cast<size_t>(body.outputs[i].operand)].memory)];
-    if (m.saved && !add(outputs, i)) return nullptr;
-  }
-  const Ref reads(PyList_New(0));
-  for (PyObject* o : body.reads) {
-    if (!reads || PyList_Append(reads.get(), o) < 0) return nullptr;
-  }
-  return Py_BuildValue("(OOOO)", inputs.get(), outputs.get(), reads.get(), body.draws ? Py_True : Py_False);
-}
-
 PyObject* replays(PyObject* self, PyObject*) { return PyLong_FromSize_t(reinterpret_cast<Captured*>(self)->body->replays); }
 
 // describe(): of each step (name, sizes of the operands, line as text), the bytes planned, the bytes without a plan.
@@ -766,7 +748,11 @@ void clear_body(Body* body) {
   }
   for (Output& o : body->outputs) Py_CLEAR(o.object);
   for (PyObject*& leaf : body->leaves) Py_CLEAR(leaf);
-  for (PyObject*& o : body->reads) Py_CLEAR(o);
+  Py_CLEAR(body->two.graph);
+  for (TwoParts::Leaf& leaf : body->two.leaves) Py_CLEAR(leaf.tensor);
+  for (auto* tensors : {&body->two.reads, &body->two.kept}) {
+    for (PyObject*& o : *tensors) Py_CLEAR(o);
+  }
   for (PyObject*& o : body->generators) Py_CLEAR(o);
   for (auto& version : body->versions) Py_CLEAR(version.first);
   for (Load& l : body->loads) {
@@ -787,11 +773,11 @@ int init_capture_type(PyObject* module) {
       {"replay", method_of<replay>(), METH_FASTCALL, "Runs the steps on other arguments: a tuple of outputs, or NotImplemented."},
       {"call", method_of<call>(), METH_FASTCALL, "Replays a call that is like the captured one: its result, or NotImplemented."},
       {"first", method_of<replay_first>(), METH_FASTCALL, "The first of two parts: its outputs, and what the second needs."},
-      {"second", method_of<replay_second>(), METH_FASTCALL,
-       "The second part, of arguments, incoming gradients and what was saved: gradients."},
+      {"take", method_of<captured_take>(), METH_VARARGS, "A run in two parts is told what its node needs to know."},
+      {"node", method_of<captured_node>(), METH_VARARGS, "The outputs of a first part, with the node of the call."},
+      {"places", method_of<captured_places>(), METH_O, "Bytes that are others when what a call read was written."},
       {"load", method_of<load>(), METH_VARARGS, "A number of a dict is read anew in each replay: how many arguments it is."},
       {"fix", method_of<fix>(), METH_VARARGS, "A replay needs a value of a dict to be the same."},
-      {"parts", method_of<parts>(), METH_NOARGS, "What the second of two parts reads; None of a run in one."},
       {"replays", method_of<replays>(), METH_NOARGS, "How many replays came to their end."},
       {"describe", method_of<describe>(), METH_NOARGS, "The steps, the bytes planned, and the bytes without a plan."},
       {nullptr, nullptr, 0, nullptr}};

@@ -338,6 +338,7 @@ int run_node(Node* node, PyObject* const* grads, bool create_graph, uint64_t lef
   switch (node->kind) {
     case Node::Function: return run_function(node, grads, grads_in);
     case Node::Rewrite: return run_rewrite(node, grads, create_graph, grads_in);
+    case Node::Captured: return run_captured(node, grads, create_graph, grads_in);
     default: return run_rules(node, grads, create_graph, left_out, grads_in);
   }
 }

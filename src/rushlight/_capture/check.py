@@ -14,10 +14,9 @@ from typing import Any
 from .. import _core
 from .._base.pytree import tree_flatten
 from .._core import Tensor
-from ..autograd import grad
 from ..random import get_rng_state, set_rng_state
 from .calls import title_of
-from .node import Again, Graph, called
+from .node import Graph, gradients
 
 __all__ = ["Checked"]
 
@@ -39,12 +38,11 @@ class Checked:
         inputs = self.guards.match(args, kwargs)
         if inputs is None:
             return NotImplemented
-        inputs = list(inputs)
         names = {t: f"argument {i + 1}" for i, t in enumerate(inputs)} | {
             t: f"`{path}`" for t, path in self.state.tensors.items()
         }
         graph = self.graph
-        again = None if graph is None else Again(graph, self.function, args, kwargs, inputs)
+        call = None if graph is None else graph.call(args, kwargs, inputs)
         start = _Start(names)
         replay = self.program.replay if graph is None else self.program.first
         made, raised = _outcome(lambda: replay(*inputs))
@@ -68,18 +66,16 @@ class Checked:
         self._compare(after[1], start.found())
         if error:
             raise error
-        if graph is None or again is None:
+        if graph is None or call is None:
             return eager
-        again.compare = self._backward(graph, inputs, outputs)
-        return self.result(called(again, made))
+        compare = self._backward(graph, graph.of(inputs), outputs)
+        return self.result(self.program.node((*call[:-1], compare), *made))
 
     def _backward(
-        self, graph: Graph, inputs: list[Tensor], outputs: list[Tensor]
+        self, graph: Graph, leaves: list[Tensor], outputs: list[Tensor]
     ) -> Callable[..., None]:
-        ends = [t for t in outputs if t.requires_grad]
-
         def compare(incoming: list[Any], made: Any) -> None:
-            expected = grad(ends, graph.of(inputs), incoming, allow_unused=True, retain_graph=True)
+            expected = gradients(outputs, leaves, incoming, retain_graph=True)
             given = [g for g in expected if g is not None]
             self._compare(_told(list(made), None), _told(given, None))
 

@@ -1,58 +1,97 @@
-"""A captured call that gives back tensors with a graph: a node whose backward is replayed, too.
+"""A captured call that gives back tensors with a graph: its node's backward is replayed, too
+(native/core/captured_node.cpp).
 
 The program has two parts: the forward, and the backward of the same graph. Second derivatives, and
-gradients of other outputs than those of the captured run, come from the call made once more.
+gradients that arrive in another way than in the captured run, come from the call made once more.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import _core
 from .._base.pytree import tree_flatten
 from .._core import Tensor
-from ..autograd import grad
-from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
-from ..ops.making.creation import empty_like, empty_strided
+from ..ops.making.creation import empty_strided
 from ..random import get_rng_state, set_rng_state
 from .calls import is_pythons, observe, title_of
 from .state import State
 
-__all__ = ["Again", "Graph", "Start", "called"]
+__all__ = ["Arrivals", "Graph", "Start", "Way", "gradients"]
+
+# How gradients of the results arrive: stride and dtype of each, None where there is none.
+Way = tuple[Any, ...]
+_ENDS = 2  # a walk ends at its inputs, before their hooks (Backward::AtInputs)
+
+
+def gradients(
+    outputs: list[Tensor],
+    leaves: list[Tensor],
+    incoming: list[Any],
+    *,
+    retain_graph: bool = False,
+    create_graph: bool = False,
+) -> list[Tensor | None]:
+    """What `incoming` is for tensors, whatever else the graph leads to, and without their hooks."""
+    given = [(o, g) for o, g in zip(outputs, incoming, strict=True) if g is not None]
+    if not given or not leaves:
+        return [None] * len(leaves)
+    ends, grads = zip(*given, strict=True)
+    retain = retain_graph or create_graph
+    return list(_core.run_backward(ends, grads, retain, create_graph, tuple(leaves), _ENDS))
 
 
 class Graph:
-    """The second part of a captured run: what it reads, and whose gradients it gives."""
+    """The second part of a captured run: what it reads, and whose gradients it gives.
 
-    def __init__(self, outputs: list[Tensor], state: State, writes: list[Tensor]) -> None:
-        self.writes, self.guards = writes, state.guards
+    learn: told of the way in which gradients arrive, where that is another than the captured one's.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        outputs: list[Tensor],
+        state: State,
+        writes: list[Tensor],
+        way: Way | None,
+    ) -> None:
+        self.function, self.writes, self.guards = function, writes, state.guards
         written = {id(t) for t in writes}
         self.kept = tuple(t for t in state.tensors if id(t) not in written)
         self.shown = [t.requires_grad for t in outputs]
-        self.layouts = [(t.shape, t.stride(), t.dtype) for t in outputs if t.requires_grad]
+        plain = [_layout(t) if t.requires_grad else None for t in outputs]
+        fits = way is not None and len(way) == len(plain) and any(way)
+        for w, p in zip(way or (), plain, strict=False):
+            fits = fits and (w is None or (p is not None and len(w[0]) == len(p[0])))
+        self.way: Way = way if fits and way is not None else tuple(plain)
         # Whose gradients: numbers of arguments, and tensors that guards hold.
         self.leaves: list[Any] = [i for i, t in enumerate(state.inputs) if t.requires_grad]
-        self.leaves += [t for t in state.tensors if t.requires_grad and t.is_leaf]
-        self.inputs = state.inputs
+        self.leaves += [t for t in state.tensors if t.requires_grad]
+        self.learn: Callable[[Way], None] = lambda way: None
         self.program: Any = None
 
-    def of(self, inputs: list[Tensor]) -> list[Tensor]:
+    def of(self, inputs: Iterable[Tensor]) -> list[Tensor]:
         """The leaves of a call."""
+        inputs = list(inputs)
         return [inputs[x] if isinstance(x, int) else x for x in self.leaves]
 
-    def record(self, outputs: list[Tensor]) -> tuple[list[Tensor], str | None]:
+    def record(
+        self, outputs: list[Tensor], inputs: list[Tensor]
+    ) -> tuple[list[Tensor], str | None]:
         """Walk the graph of the outputs, as part of the captured run: the gradients that it gives,
         and why the run cannot be replayed."""
-        ends, leaves = [t for t in outputs if t.requires_grad], self.of(self.inputs)
-        if any(t._hooks is not None for t in leaves):
-            return [], "gives back a graph whose leaves have hooks"
         with no_grad():
-            incoming = [empty_like(t) for t in ends]
-        _core.capture_second(tuple(outputs), tuple(incoming))
+            incoming = [
+                None if w is None else empty_strided(t.shape, w[0], dtype=w[1])
+                for t, w in zip(outputs, self.way, strict=True)
+            ]
+        leaves = self.of(inputs)
+        _core.capture_second(tuple(outputs), tuple(g for g in incoming if g is not None))
         try:
-            ran = observe(lambda: grad(ends, leaves, incoming, allow_unused=True), (), {})
+            ran = observe(lambda: gradients(outputs, leaves, incoming), (), {})
         except Exception as error:
             return [], f"raises {type(error).__name__} in its backward"
         self.given = [g is not None for g in ran.result]
@@ -63,8 +102,70 @@ class Graph:
     def take(self, program: Any) -> None:
         """Take the program over, whose second part this is."""
         self.program = program
-        self.reads_inputs, self.reads_outputs, self.reads, self.draws = program.parts()
-        self.inputs = []
+        ends = [w is not None for w in self.way]
+        told = self.leaves, self.given, self.shown, ends, self.kept, bool(self.writes)
+        self.starts = program.take(self, *told)
+
+    def start(self) -> Start | None:
+        """What a call writes and draws from, as it is now."""
+        return Start(self.writes, draws=True) if self.starts else None
+
+    def call(self, args: Any, kwargs: Any, inputs: Any, compare: Any = None) -> tuple[Any, ...]:
+        """A call as its node keeps it, about to be made."""
+        places = self.program.places(inputs)
+        return self.program, args, kwargs, inputs, self.start(), places, compare
+
+    def gradients(self, call: tuple[Any, ...], incoming: list[Any], relaid: bool) -> Any:
+        """The gradients by an eager call, which leaves what it writes as it was. `relaid`: they
+        arrive in other layouts than the captured ones, and NotImplemented may be given."""
+        _, args, kwargs, inputs, start, places, _ = call
+        create = _core.is_grad_enabled()
+        with enable_grad():
+            same = self.guards.match_again(args, kwargs) is not None
+            if not same or places != self.program.places(inputs):
+                if relaid:
+                    return NotImplemented
+                raise RuntimeError(
+                    "torch.compile: second derivatives, and gradients of other results than "
+                    f"before, need the call of {title_of(self.function)} made once more, and "
+                    "something that it reads has changed since. Differentiate before that is "
+                    "changed, or call it without torch.compile"
+                )
+            now = self.start()
+            if start is not None:
+                start.put_back()
+            try:
+                made = tree_flatten(self.function(*args, **kwargs))[0]
+            finally:
+                if now is not None:
+                    now.put_back()
+        outputs = list({id(o): o for o in made if isinstance(o, Tensor)}.values())
+        if not create:
+            self.learn(tuple(None if g is None else _layout(g) for g in incoming))
+        return tuple(gradients(outputs, self.of(inputs), incoming, create_graph=create))
+
+
+class Arrivals:
+    """How gradients of results arrive, which hooks on these note."""
+
+    def __init__(self, results: Iterable[object]) -> None:
+        self._seen: dict[int, Any] = {}
+        outputs = list({id(t): t for t in results if isinstance(t, Tensor)}.values())
+        self._count = len(outputs)
+        for i, t in enumerate(outputs):
+            if t.requires_grad and t.grad_fn is not None:
+                t.register_hook(functools.partial(self._note, i))
+
+    def _note(self, number: int, g: Tensor) -> None:
+        self._seen[number] = _layout(g)
+
+    def way(self) -> Way:
+        """As far as is known."""
+        return tuple(self._seen.get(i) for i in range(self._count))
+
+
+def _layout(t: Tensor) -> tuple[Any, Any]:
+    return t.stride(), t.dtype
 
 
 class Start:
@@ -83,97 +184,3 @@ class Start:
             if wanted is None or id(t) in wanted:
                 _core.copy_values(t, values)
                 _core.set_version(t, version)
-
-
-class Again:
-    """A call that can be made once more, with history."""
-
-    def __init__(
-        self,
-        graph: Graph,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        inputs: list[Tensor],
-    ) -> None:
-        self.graph, self.function, self.inputs = graph, function, inputs
-        self.args, self.kwargs = args, kwargs
-        self.start = Start(graph.writes, draws=graph.draws)
-        self.places = _core.places((*graph.kept, *inputs))
-        self.compare: Callable[..., None] | None = None  # of replayed gradients (check.py)
-
-    def gradients(self, leaves: list[Tensor], incoming: list[Any]) -> list[Any]:
-        """The gradients by an eager call, which leaves what it writes as it was."""
-        graph, create = self.graph, _core.is_grad_enabled()
-        with enable_grad():
-            same = graph.guards.match_again(self.args, self.kwargs) is not None
-            same = same and self.places == _core.places((*graph.kept, *self.inputs))
-            if not same:
-                raise RuntimeError(
-                    "torch.compile: second derivatives, and gradients of some results alone, need "
-                    f"the call of {title_of(self.function)} made once more, and something that it "
-                    "reads has changed since. Differentiate before that is changed, or call it "
-                    "without torch.compile"
-                )
-            now = Start(graph.writes, draws=graph.draws)
-            self.start.put_back()
-            try:
-                made = tree_flatten(self.function(*self.args, **self.kwargs))[0]
-            finally:
-                now.put_back()
-        outputs = list({id(o): o for o in made if isinstance(o, Tensor)}.values())
-        ends = [o for o, shown in zip(outputs, graph.shown, strict=True) if shown]
-        pairs = [(o, g) for o, g in zip(ends, incoming, strict=True) if g is not None]
-        if not pairs:
-            return [None] * len(leaves)
-        ends, incoming = [o for o, _ in pairs], [g for _, g in pairs]
-        return list(grad(ends, leaves, incoming, allow_unused=True, create_graph=create))
-
-
-class _Call(Function):
-    @staticmethod
-    def forward(ctx: Any, again: Again, made: Any, *leaves: Tensor) -> Any:
-        graph, (outputs, saved) = again.graph, made
-        ctx.again, ctx.leaves = again, leaves
-        ctx.set_materialize_grads(False)
-        inputs = [again.inputs[i] for i in graph.reads_inputs]
-        kept = [outputs[i] for i in graph.reads_outputs]
-        ctx.save_for_backward(*inputs, *graph.reads, *kept, *saved)
-        ctx.mark_non_differentiable(
-            *(t for t, shown in zip(outputs, graph.shown, strict=True) if not shown)
-        )
-        return outputs
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        again, saved = ctx.again, ctx.saved_tensors
-        graph = again.graph
-        incoming = [g for g, shown in zip(grads, graph.shown, strict=True) if shown]
-        made: Any = NotImplemented
-        if not _core.is_grad_enabled() and None not in incoming:
-            read = dict(zip(graph.reads_inputs, saved, strict=False))
-            given = [read.get(i, t) for i, t in enumerate(again.inputs)]
-            fitted = map(_fitted, incoming, graph.layouts)
-            before = len(graph.reads_inputs) + len(graph.reads) + len(graph.reads_outputs)
-            made = graph.program.second(*given, *fitted, *saved[before:])
-        if made is NotImplemented:
-            return None, None, *again.gradients(ctx.leaves, incoming)
-        if again.compare is not None:
-            again.compare(incoming, made)
-        of = iter(made)
-        return None, None, *[next(of) if given else None for given in graph.given]
-
-
-def _fitted(g: Any, layout: Any) -> Tensor:
-    """A gradient in the layout that the captured one had."""
-    shape, stride, dtype = layout
-    if g.stride() == stride and g.dtype is dtype:
-        return g.detach()
-    made = empty_strided(shape, stride, dtype=dtype)
-    _core.copy_values(made, g)
-    return made
-
-
-def called(again: Again, made: Any) -> tuple[Tensor, ...]:
-    """The outputs of a call, with its node; `made`: (outputs, what the first part saved)."""
-    return _Call.apply(again, made, *again.graph.of(again.inputs))

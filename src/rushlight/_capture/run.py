@@ -24,13 +24,13 @@ from .._core import Tensor
 from .._devices.generator import default_generator
 from .calls import Ran, observe, title_of
 from .check import Checked
-from .node import Again, Graph, Start, called
+from .node import Arrivals, Graph, Start, Way
 from .state import _VISITS, State
 
 __all__ = ["Compiled", "reset", "set_checks", "set_stance"]
 
 LIMIT = 8  # variants of one function, as PyTorch has it
-LEAST = 100  # steps of a call that gives back a graph
+LEAST = 4  # steps of a call that gives back a graph
 _TRIES = 2  # captures that may fail for what only a first call does
 _CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...))
 
@@ -152,8 +152,6 @@ class Variant:
 
     def _way(self) -> Callable[[Any, Any], Any]:
         """The shortest way to a result."""
-        if self.graph is not None:
-            return self._with_graph
         made: Any = self.result
         n = len(self.leaves)
         if self.spec.is_leaf() and self.leaves[0][0]:
@@ -161,15 +159,6 @@ class Variant:
         elif self.spec == _flat(n) and self.leaves == [(True, i) for i in range(n)]:
             made = None
         return functools.partial(self.program.call, self.guards, made)
-
-    def _with_graph(self, args: Any, kwargs: Any) -> Any:
-        inputs = self.guards.match(args, kwargs)
-        if inputs is None:
-            return NotImplemented
-        assert self.graph is not None
-        again = Again(self.graph, self.function, args, kwargs, list(inputs))
-        made = self.program.first(*inputs)
-        return made if made is NotImplemented else self.result(called(again, made))
 
     def result(self, outputs: tuple[Tensor, ...]) -> Any:
         leaves = [outputs[value] if is_output else value for is_output, value in self.leaves]
@@ -215,6 +204,10 @@ class Compiled:
         self._ran: Ran | None = None
         self._calls = self._failed = 0
         self._graphs = False  # whether results have a graph
+        # How gradients of the results arrived: in the watched call, and since.
+        self._arrivals: Arrivals | None = None
+        self._way: Way | None = None
+        self._learned = 0  # how often that was another way
         self._missed = self._replayed = (
             0  # calls like no captured run, when there are `LIMIT`; replays
         )
@@ -273,7 +266,10 @@ class Compiled:
                 if self._ran.trouble:
                     self._stop(self._ran.trouble)
                 result = self._take()
-                self._graphs = any(map(_core.has_graph, tree_flatten(result)[0]))
+                leaves = tree_flatten(result)[0]
+                self._graphs = any(map(_core.has_graph, leaves))
+                if self._graphs and self.trouble is None:
+                    self._arrivals = Arrivals(leaves)
                 return result
             return self._captured(args, kwargs)
         finally:
@@ -303,16 +299,14 @@ class Compiled:
 
     def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         assert self._ran is not None
-        before = State(self.function, args, kwargs, self._ran, loaded=True)
+        asks = {"loaded": True, "hooks": not self._graphs}
+        before = State(self.function, args, kwargs, self._ran, **asks)
         if before.trouble:
             self._stop(before.trouble)
             return self.function(*args, **kwargs)
-        start = None
-        if self._graphs:
-            if any(t.grad_fn is not None for t in before.inputs):
-                self._stop("gives back a graph, and has an argument with a history")
-                return self.function(*args, **kwargs)
-            start = Start((*before.tensors, *before.inputs), draws=True)
+        held = (*before.tensors, *before.inputs)
+        start = Start(held, draws=True) if self._graphs else None
+        interior = [(t, _core.version_of(t)) for t in held if t.grad_fn is not None]
         loaded = _Loaded(before.loaded)
         _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
         try:
@@ -325,7 +319,7 @@ class Compiled:
         result = self._take()
         leaves, spec = tree_flatten(result)
         outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
-        after = State(self.function, args, kwargs, self._ran, loaded=True)
+        after = State(self.function, args, kwargs, self._ran, **asks)
         self.why = _why(self._ran, before, after, leaves, result)
         items = _items(self._ran.values, leaves)
         if items is None:
@@ -340,10 +334,14 @@ class Compiled:
                 self.why = "gives back a number and a graph: return loss.detach() with it"
             elif start is None:
                 self.why, self._graphs = "gives back a graph for the first time", True
+            elif any(_core.version_of(t) != version for t, version in interior):
+                self.why = "writes a tensor that has a history, and gives back a graph"
             else:
                 written = _core.capture_writes()
-                graph = Graph(outputs, before, written)
-                grads, self.why = graph.record(outputs)
+                if self._arrivals is not None:
+                    self._way, self._arrivals = self._arrivals.way(), None
+                graph = Graph(self.function, outputs, before, written, self._way)
+                grads, self.why = graph.record(outputs, before.inputs)
         program: Any = _core.capture_end((*outputs, *grads))
         if self.why is None and isinstance(program, tuple):
             self.why = f"{program[0]}{_at(program[1])}"
@@ -357,6 +355,7 @@ class Compiled:
             loaded.tell(program)
             if graph is not None:
                 graph.take(program)
+                graph.learn = functools.partial(self._learn, graph)
             number = {id(output): i for i, output in enumerate(outputs)}
             told = [(True, number[id(x)]) if isinstance(x, Tensor) else (False, x) for x in leaves]
             variant = _variant(self.function, before, program, told, spec, graph)
@@ -372,6 +371,18 @@ class Compiled:
         del result, leaves, outputs
         start.put_back([*written, *before.inputs])
         return self.function(*args, **kwargs)
+
+    def _learn(self, graph: Graph, way: Way) -> None:
+        """Gradients arrive in another way than in a captured run, which is captured anew."""
+        if way == graph.way:
+            return
+        self._learned += 1
+        if self._learned <= _TRIES:
+            self._way = way
+            self.variants = [v for v in self.variants if v.graph is not graph]
+        elif self._learned % 16 == 0 and graph.program.replays() < 4 * self._learned:
+            self.variants = []
+            self._stop("gives back several tensors, and gradients come for others each time")
 
     def _stop(self, why: str) -> None:
         """Calls are eager from now on; the program is told why, once."""

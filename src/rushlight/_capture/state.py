@@ -110,6 +110,7 @@ class State:
 
     loaded: the numbers in the groups of the library's own optimizers are compared by type and by
     whether they are zero, unless code of the program reads groups; `State.loaded` lists them.
+    hooks: those of tensors may run, and read state, too.
     """
 
     trouble: str | None
@@ -122,6 +123,7 @@ class State:
         ran: Ran,
         *,
         loaded: bool = False,
+        hooks: bool = True,
     ) -> None:
         self.trouble = ran.trouble or Guards.obstacle()
         self.tensors: dict[Tensor, str] = {}
@@ -140,6 +142,7 @@ class State:
         self._containers: dict[int, tuple[object, str]] = {}  # of the arguments
         self._lookups: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._local = False  # whether state of this thread alone was read
+        self._hooks = hooks
         self._find_names(ran)
         self._loads = loaded and not self._dynamic and "param_groups" not in self._program
         self.guards = Guards(_NEVER, ())
@@ -513,8 +516,8 @@ class State:
         attributes, hooks, others = Guards.parts(o)
         if attributes is not None:
             self._attributes(attributes, path, names)
-        self._visit(hooks, f"the hooks of {path}")
-        self._visit(others, f"the hooks of {path}")
+        for held in (hooks, others) if self._hooks else ():
+            self._visit(held, f"the hooks of {path}")
 
     def _class(self, cls: type, path: str) -> None:
         if not cls.__flags__ & _HEAP or cls.__flags__ & _IMMUTABLE:
