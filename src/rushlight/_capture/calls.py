@@ -51,6 +51,8 @@ _COMPUTES = (
 _COMPUTE = frozenset(
     {
         ("utils/checkpoint.py", "checkpoint"),
+        ("_torch/compiler.py", "OptimizedModule.forward"),
+        ("_torch/compiler.py", "OptimizedModule.__getattr__"),
         ("_base/outside.py", "_Type.__instancecheck__"),
         ("_base/outside.py", "_Types.__getattr__"),
         ("_callbacks.py", "_find"),
@@ -393,6 +395,8 @@ def title_of(function: Any) -> str:
     """What a function is called in messages; a module by its class."""
     if getattr(function, "__name__", "") == "call_uncompiled":
         function = function.__self__
+    if isinstance(function, types.MethodType):  # which a class may have from another
+        return f"{type(function.__self__).__qualname__}.{function.__name__}"
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 

@@ -70,6 +70,7 @@ class Graph:
         # Whose gradients: numbers of arguments, and tensors that guards hold.
         self.leaves: list[Any] = [i for i, t in enumerate(state.inputs) if t.requires_grad]
         self.leaves += [t for t in state.tensors if t.requires_grad]
+        self.others = 0  # how often gradients arrived in another way
         self.learn: Callable[[Way], None] = lambda way: None
         self.program: Any = None
 
@@ -141,6 +142,7 @@ class Graph:
                     now.put_back()
         outputs = list({id(o): o for o in made if isinstance(o, Tensor)}.values())
         if not create:
+            self.others += 1
             self.learn(tuple(None if g is None else _layout(g) for g in incoming))
         return tuple(gradients(outputs, self.of(inputs), incoming, create_graph=create))
 

@@ -187,6 +187,9 @@ def set_checks(on: bool) -> None:
 class Compiled:
     """A function whose calls are captured and replayed where that gives the same."""
 
+    quiet = False  # whether nothing is told to the program
+    _islands: Any = None  # parts that are captured where this cannot be (islands.py)
+
     def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False) -> None:
         for name in functools.WRAPPER_ASSIGNMENTS:
             with contextlib.suppress(AttributeError):
@@ -198,6 +201,9 @@ class Compiled:
 
     def reset(self) -> None:
         """Forget the captured runs, and why there are none."""
+        if self._islands is not None:
+            self._islands.remove()
+            self._islands = None
         self.variants: list[Variant] = []
         self.trouble: str | None = None  # why calls are eager for good
         self.why: str | None = None  # why the last capture failed
@@ -229,7 +235,9 @@ class Compiled:
         """What was captured, or why nothing was."""
         name = title_of(self.function)
         if self.trouble:
-            return f"{name} runs eagerly: it {self.trouble}"
+            parts = [] if self._islands is None else list(self._islands.parts)
+            said = [f"in it: {part.explain()}" for part in parts if part.variants]
+            return "\n".join([f"{name} runs eagerly: it {self.trouble}", *said])
         if not self.variants:
             return f"{name} is not captured yet ({self._calls} calls)" + (
                 f": it {self.why}" if self.why else ""
@@ -256,7 +264,7 @@ class Compiled:
             or _core.capturing()
             or not _turn.acquire(blocking=False)
         ):
-            return self.function(*args, **kwargs)
+            return self._plain(args, kwargs)
         try:
             self._calls += 1
             if self._calls == 1:
@@ -275,11 +283,22 @@ class Compiled:
         finally:
             _turn.release()
 
+    def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call as the function is written, whose parts may be captured."""
+        if self.trouble is None or _stance != "default" or _core.capturing():
+            return self.function(*args, **kwargs)
+        if self._islands is None:
+            from .islands import Islands
+
+            self._islands = Islands()
+            return self._islands.find(self.function, args, kwargs)
+        return self._islands.call(self.function, args, kwargs)
+
     def _miss(self) -> None:
         """A call is like none of as many captured runs as there may be. Where most are, looking for
         a run costs more than replays save."""
         self._missed += 1
-        if self._missed == 1:
+        if self._missed == 1 and not self.quiet:
             warn(
                 f"torch.compile: {title_of(self.function)} was captured {LIMIT} times, and this "
                 "call is like none of these: an argument, a value or an attribute that it reads is "
@@ -373,14 +392,16 @@ class Compiled:
         return self.function(*args, **kwargs)
 
     def _learn(self, graph: Graph, way: Way) -> None:
-        """Gradients arrive in another way than in a captured run, which is captured anew."""
-        if way == graph.way:
+        """Gradients arrive in another way than in a captured run. Where they do so in most calls,
+        one is captured anew."""
+        # A replay of each part counts one, so in half of the calls they did.
+        if way == graph.way or graph.program.replays() >= 3 * graph.others:
             return
-        self._learned += 1
-        if self._learned <= _TRIES:
+        if self._learned < _TRIES:
+            self._learned += 1
             self._way = way
             self.variants = [v for v in self.variants if v.graph is not graph]
-        elif self._learned % 16 == 0 and graph.program.replays() < 4 * self._learned:
+        elif graph.others % 16 == 0:
             self.variants = []
             self._stop("gives back several tensors, and gradients come for others each time")
 
@@ -391,7 +412,8 @@ class Compiled:
         said = f"torch.compile: {name} runs eagerly, as it is written: it {why}"
         if self.fullgraph:
             raise late.package()._dynamo.exc.Unsupported(said)
-        warn(said)
+        if not self.quiet:
+            warn(said)
 
 
 def _observed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:
