@@ -1,5 +1,5 @@
-"""Parts that are captured where a whole function cannot be: the outermost modules that it calls, and
-the steps of optimizers. They are captured while the function runs, and plain outside it."""
+"""Parts that are captured where a whole function cannot be: the outermost modules that it calls,
+and the steps of optimizers. They are captured while the function runs, and plain outside it."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ class Islands:
 
     def _add(self, part: Any) -> None:
         if isinstance(part, Module) and part._compiled_call_impl is None:
-            island = Island(types.MethodType(call_uncompiled, part), self)
+            island = Island(part, types.MethodType(call_uncompiled, part), self)
             part.__dict__.update(_compiled_call_impl=island, _plain=False)
         elif isinstance(part, Optimizer) and "step" not in vars(part):
-            island = Island(part.step, self)
+            island = Island(part, part.step, self)
             vars(part)["step"] = island
         else:
             return
@@ -90,8 +90,8 @@ class Island(Compiled):
 
     quiet = True
 
-    def __init__(self, function: types.MethodType, group: Islands) -> None:
-        self.group = group
+    def __init__(self, of: Module | Optimizer, function: Any, group: Islands) -> None:
+        self.of, self.group = of, group
         super().__init__(function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -105,7 +105,7 @@ class Island(Compiled):
     def remove(self) -> None:
         """Leave the module or the optimizer as it was."""
         self.group.parts.discard(self)
-        attributes = vars(self.function.__self__)
+        attributes = self.of.__dict__
         if attributes.get("_compiled_call_impl") is self:
             del attributes["_compiled_call_impl"]
             if attributes.keys().isdisjoint(ON_CALL):

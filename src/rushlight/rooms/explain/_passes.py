@@ -79,18 +79,18 @@ def _run(
     retain: bool,
     create_graph: bool,
     inputs: object,
-    accumulate: bool = False,
+    at_inputs: int = 0,
 ) -> object:
     """The core's `run_backward`, followed."""
     if _thread.inside:
-        return _core.run_backward(roots, gradients, retain, create_graph, inputs, accumulate)
+        return _core.run_backward(roots, gradients, retain, create_graph, inputs, at_inputs)
     _thread.inside = True
     try:
-        if inputs is None or accumulate:
+        if inputs is None or at_inputs == 1:
             told = Pass(roots, gradients, _program(sys._getframe(1)))
             for follower in _following:
                 follower(told)
-        return _core.run_backward(roots, gradients, retain, create_graph, inputs, accumulate)
+        return _core.run_backward(roots, gradients, retain, create_graph, inputs, at_inputs)
     finally:
         _thread.inside = False
 
