@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import types
 import weakref
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -14,18 +15,17 @@ from ..nn.modules._hooks import ON_CALL
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .calls import KEPT_OUT
-from .run import Compiled
-from .state import _VISITS
 
 __all__ = ["Islands"]
 
 
 class Islands:
-    """The parts of a function. `running`: how many of its calls are under way."""
+    """The parts of a function. `running`: how many of its calls are under way; `make`: gives the
+    island of an object and of the function that it stands for."""
 
-    def __init__(self) -> None:
-        self.running = 0
-        self.parts: weakref.WeakSet[Island] = weakref.WeakSet()
+    def __init__(self, make: Callable[[Any, Any, Islands], Any]) -> None:
+        self.running, self.make = 0, make
+        self.parts: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:
         """A call in which the parts are captured."""
@@ -70,48 +70,27 @@ class Islands:
 
     def _add(self, part: Any) -> None:
         if isinstance(part, Module) and part._compiled_call_impl is None:
-            island = Island(part, types.MethodType(call_uncompiled, part), self)
+            island = self.make(part, types.MethodType(call_uncompiled, part), self)
             part.__dict__.update(_compiled_call_impl=island, _plain=False)
         elif isinstance(part, Optimizer) and "step" not in vars(part):
-            island = Island(part, part.step, self)
+            island = self.make(part, part.step, self)
             vars(part)["step"] = island
         else:
             return
         self.parts.add(island)
 
-    def remove(self) -> None:
-        """Leave all parts as they were."""
-        for island in list(self.parts):
-            island.remove()
-
-
-class Island(Compiled):
-    """A part, which is captured while the function that it belongs to runs."""
-
-    quiet = True
-
-    def __init__(self, of: Module | Optimizer, function: Any, group: Islands) -> None:
-        self.of, self.group = of, group
-        super().__init__(function)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self.group.running:
-            return self.function(*args, **kwargs)
-        if self.trouble is None:
-            return super().__call__(*args, **kwargs)
-        self.remove()  # its own parts take its place
-        return self.group.find(self.function, args, kwargs)
-
-    def remove(self) -> None:
-        """Leave the module or the optimizer as it was."""
-        self.group.parts.discard(self)
-        attributes = self.of.__dict__
-        if attributes.get("_compiled_call_impl") is self:
+    def leave(self, island: Any) -> None:
+        """Leave a module or an optimizer as it was."""
+        self.parts.discard(island)
+        attributes = island.of.__dict__
+        if attributes.get("_compiled_call_impl") is island:
             del attributes["_compiled_call_impl"]
             if attributes.keys().isdisjoint(ON_CALL):
                 attributes.pop("_plain", None)
-        elif attributes.get("step") is self:
+        elif attributes.get("step") is island:
             del attributes["step"]
 
-
-_VISITS[Island] = _VISITS[Compiled]
+    def remove(self) -> None:
+        """Leave all parts as they were."""
+        for island in list(self.parts):
+            self.leave(island)

@@ -24,6 +24,7 @@ from .._core import Tensor
 from .._devices.generator import default_generator
 from .calls import Ran, observe, title_of
 from .check import Checked
+from .islands import Islands
 from .node import Arrivals, Graph, Start, Way
 from .state import _VISITS, State
 
@@ -188,7 +189,7 @@ class Compiled:
     """A function whose calls are captured and replayed where that gives the same."""
 
     quiet = False  # whether nothing is told to the program
-    _islands: Any = None  # parts that are captured where this cannot be (islands.py)
+    _islands: Islands | None = None  # parts that are captured where this cannot be (islands.py)
 
     def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False) -> None:
         for name in functools.WRAPPER_ASSIGNMENTS:
@@ -288,9 +289,7 @@ class Compiled:
         if self.trouble is None or _stance != "default" or _core.capturing():
             return self.function(*args, **kwargs)
         if self._islands is None:
-            from .islands import Islands
-
-            self._islands = Islands()
+            self._islands = Islands(Island)
             return self._islands.find(self.function, args, kwargs)
         return self._islands.call(self.function, args, kwargs)
 
@@ -416,6 +415,24 @@ class Compiled:
             warn(said)
 
 
+class Island(Compiled):
+    """A part of a function, which is captured while that function runs."""
+
+    quiet = True
+
+    def __init__(self, of: Any, function: Callable[..., Any], group: Islands) -> None:
+        self.of, self.group = of, group
+        super().__init__(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.group.running:
+            return self.function(*args, **kwargs)
+        if self.trouble is None:
+            return super().__call__(*args, **kwargs)
+        self.group.leave(self)  # its own parts take its place
+        return self.group.find(self.function, args, kwargs)
+
+
 def _observed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:
     """A run under observation, in which compiled functions are as they are without."""
     before = set_stance("force_eager")
@@ -426,7 +443,9 @@ def _observed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
 
 # A compiled function that is met is what it was made of.
-_VISITS[Compiled] = lambda state, compiled, path: state._visit(compiled.function, path)
+_VISITS[Compiled] = _VISITS[Island] = lambda state, compiled, path: state._visit(
+    compiled.function, path
+)
 
 
 def _items(values: list[tuple[Tensor, Any]], leaves: list[Any]) -> list[int] | None:

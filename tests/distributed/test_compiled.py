@@ -1,4 +1,4 @@
-"""torch.compile and DistributedDataParallel: the bits of the same training without torch.compile."""
+"""torch.compile of a model in DistributedDataParallel: the bits of the same training without."""
 
 from _jobs import run
 
