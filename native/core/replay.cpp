@@ -431,7 +431,7 @@ class Run {
   }
 
   // Of an argument, or of a gradient as the run began.
-  const Storage* given(int memory) const { return storages_[static_cast<size_t>(memory)].storage(); }
+  const Storage* given(const Memory& m) const { return storages_[static_cast<size_t>(m.slot)].storage(); }
 
   PyObject* outputs() {
     Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(part_.to - part_.from)));
@@ -534,7 +534,8 @@ class Start {
   Start(const Body& body, const Run& run) {
     if (body.last_check < 0) return;
     for (int i : body.put_back) {
-      const Storage* s = body.memories[i].origin == Memory::There ? body.memories[i].storage : run.given(i);
+      const Memory& m = body.memories[static_cast<size_t>(i)];
+      const Storage* s = m.origin == Memory::There ? m.storage : run.given(m);
       memories_.emplace_back(s->data, std::vector<char>(s->data, s->data + s->nbytes));
     }
     for (PyObject* o : body.generators) {
