@@ -229,6 +229,29 @@ void keep_what_is_told(Step* step) {
 
 }  // namespace
 
+namespace {
+
+// Whether a kernel looks at values before it computes: it takes numbers of places, or weights of what it draws.
+bool looks_at_values(const KernelFacts& kernel, PyObject* const* args, Py_ssize_t n) {
+  if (kernel.border == Border::Reads || kernel.border == Border::Refuses) return true;
+  if (kernel.border != Border::Computes && kernel.border != Border::Writes) return false;
+  if (r().body.split >= 0 && r().has_effects) return false;
+  const auto looked_at = [&kernel](PyObject* o) {
+    return is_tensor(o) && (kernel.draws || category_of(as_tensor(o)->dtype) == Category::Integer);
+  };
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (looked_at(args[i])) return true;
+    if (!is_list(args[i])) continue;
+    const ItemsOf items(args[i]);
+    for (Py_ssize_t k = 0; k < items.size(); ++k) {
+      if (looked_at(items[k])) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n,
                         PyObject* kwnames) {
   Step step = new_step(Step::Kernel, kernel.name);
@@ -244,7 +267,7 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
   if (!result) end_capture("raises an exception, and catches it");
   keep_what_is_told(&step);
   if (!result || kernel.border == Border::Asks) return result;
-  const bool reads = kernel.border == Border::Reads, compares = reads || kernel.border == Border::Refuses;
+  const bool reads = kernel.border == Border::Reads, compares = looks_at_values(kernel, args, kwnames ? n + PyTuple_GET_SIZE(kwnames) : n);
   const bool done = result != Py_NotImplemented;
   if (compares && ((r().body.split >= 0 && r().has_effects) || !done || (reads && !is_plain(result))))
     end_capture("asks for values of a tensor");
@@ -545,12 +568,34 @@ void fill_ones(Tensor* t) {
 
 PyObject* has_graph(PyObject*, PyObject* o) { return PyBool_FromLong(is_tensor(o) && is_graph_there(as_tensor(o))); }
 
+// Whether the run did what a call that is made once more would do twice: it set gradients, or drew from another generator.
+const char* what_is_done_once() {
+  const auto set = [](const std::vector<Ref>& of, const std::vector<Ref>& before) {
+    for (size_t i = 0; i < of.size(); ++i) {
+      if (as_object(as_tensor(of[i].get())->grad.peek()) != before[i].get()) return true;
+    }
+    return false;
+  };
+  const std::vector<Memory>& memories = r().body.memories;
+  const auto written = [](const Memory& m) { return m.origin == Memory::Gradient && m.changed; };
+  if (set(r().there, r().gradients) || set(r().inputs, r().given_gradients) ||
+      std::any_of(memories.begin(), memories.end(), written))
+    return "sets gradients, and gives back a graph";
+  const Ref usual(usual_generator ? PyObject_GetAttrString(usual_generator, "_state") : nullptr);
+  PyErr_Clear();
+  for (PyObject* o : r().body.generators) {
+    if (o != usual_generator && o != usual.get()) return "draws from a generator of its own, and gives back a graph";
+  }
+  return nullptr;
+}
+
 // capture_second(outputs, incoming): the second part begins, which is given gradients of outputs. `incoming`: new tensors.
 PyObject* second(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || !is_of_tensors(args[0]) || !is_of_tensors(args[1]) || !tls.recorder) {
     PyErr_SetString(PyExc_TypeError, "capture_second(outputs, incoming): two tuples of tensors, while a run is captured");
     return nullptr;
   }
+  if (const char* why = what_is_done_once()) ends_capture(why);
   Body& body = r().body;
   body.split = now();
   r().has_effects = false;
@@ -608,7 +653,7 @@ PyObject* end(PyObject*, PyObject* outputs) {
   for (int i = 0; i <= r().body.last_check; ++i) r().body.steps[static_cast<size_t>(i)].restarts = true;
   for (size_t i = 0; i < r().body.memories.size(); ++i) {
     const Memory& m = r().body.memories[i];
-    if (m.origin != Memory::Made && m.first_write >= 0 && m.first_write < r().body.last_check)
+    if (m.origin != Memory::Made && m.first_write >= 0 && m.first_write <= r().body.last_check)
       r().body.put_back.push_back(static_cast<int>(i));
   }
   for (size_t i = 0; i < r().body.memories.size() && r().body.split >= 0; ++i) {
@@ -694,8 +739,10 @@ PyObject* captures(PyObject*, PyObject*) { return PyBool_FromLong(recording()); 
 PyObject* writes(PyObject*, PyObject*) {
   Ref list(PyList_New(0));
   for (size_t i = 0; list && tls.recorder && i < r().there.size(); ++i) {
-    const auto found = r().memory_of.find(as_tensor(r().there[i].get())->storage());
-    if (found == r().memory_of.end() || !r().body.memories[static_cast<size_t>(found->second)].changed) continue;
+    const Tensor* t = as_tensor(r().there[i].get());
+    const auto found = r().memory_of.find(t->storage());
+    const bool changed = found != r().memory_of.end() && r().body.memories[static_cast<size_t>(found->second)].changed;
+    if (!changed && version_of(t) == r().versions[i]) continue;
     if (PyList_Append(list.get(), r().there[i].get()) < 0) return nullptr;
   }
   return list.release();

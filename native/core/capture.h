@@ -17,7 +17,8 @@ namespace rushlight {
 
 // What a kernel does with memory. Looks: it may show memory of its arguments; Computes: in new memory; Writes: into its arguments;
 // Fills: into its first tensor, without reading that; Asks: it answers Python from layouts alone, or makes memory without contents;
-// Reads: its answer is no tensor, and a matter of values; Refuses: it computes in new memory, where it takes the values.
+// Reads: its answer is no tensor, and a matter of values; Refuses: it computes in new memory, where it takes the values. So does what
+// takes tensors of whole numbers, or draws by a tensor.
 enum class Border : uint8_t { Looks, Computes, Writes, Fills, Asks, Reads, Refuses };
 using KernelFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject* kwnames);
 struct KernelFacts {

@@ -467,13 +467,17 @@ class Run {
       if (grad) as_tensor(body_.leaves[g.leaf])->grad.set(grad);
       else as_tensor(body_.leaves[g.leaf])->grad.clear();
     }
+    count_writes();
+    return !PyErr_Occurred();
+  }
+
+  void count_writes() {
     for (const auto& [tensor, by] : body_.versions) {
       for (uint32_t k = 0; k < by; ++k) bump_version(as_tensor(tensor));
     }
     for (const auto& [number, by] : body_.input_versions) {
       for (uint32_t k = 0; k < by; ++k) bump_version(as_tensor(args_[number]));
     }
-    return !PyErr_Occurred();
   }
 
  private:
@@ -591,6 +595,7 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
     }
   }
   if (stopped > 0) start.put_back();
+  if (stopped < 0) run.count_writes();  // too many rather than too few
   if (stopped) return stopped < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
   Ref outputs(run.outputs());
   if (!outputs || !run.leave(outputs.get())) return nullptr;
