@@ -72,6 +72,7 @@ class Graph:
         self.leaves += [t for t in state.tensors if t.requires_grad]
         self.others = 0  # how often gradients arrived in another way
         self.learn: Callable[[Way], None] = lambda way: None
+        self.spent = False  # whether the graph of the captured run is
         self.program: Any = None
 
     def of(self, inputs: Iterable[Tensor]) -> list[Tensor]:
@@ -91,6 +92,9 @@ class Graph:
             ]
         leaves = self.of(inputs)
         _core.capture_second(tuple(outputs), tuple(g for g in incoming if g is not None))
+        if not _core.captures():
+            return [], None
+        self.spent = True
         try:
             ran = observe(lambda: gradients(outputs, leaves, incoming), (), {})
         except Exception as error:

@@ -383,7 +383,7 @@ class Compiled:
             self._failed += 1
             if self._ran.trouble or after.trouble or self._failed >= _TRIES:
                 self._stop(self.why)
-        if graph is None or start is None:
+        if graph is None or start is None or not graph.spent:
             return result
         # The graph of the captured run is spent: the call is made once more, from the same start.
         del result, leaves, outputs
