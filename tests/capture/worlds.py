@@ -8,23 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight._base.pytree import tree_flatten
 
-from .programs import different
-
-
-def bits(tree: Any) -> list[Any]:
-    """The leaves of a tree, tensors as bytes with all that they show."""
-    leaves, spec = tree_flatten(tree)
-    return [str(spec), *[_bits(leaf) for leaf in leaves]]
-
-
-def _bits(leaf: Any) -> Any:
-    if not isinstance(leaf, torch.Tensor):
-        return type(leaf), repr(leaf)
-    plain = leaf.detach().resolve_conj().resolve_neg().contiguous().clone()
-    kind = (leaf.dtype, tuple(leaf.shape), leaf.stride(), leaf.requires_grad, leaf.is_leaf)
-    return *kind, bytes(plain.untyped_storage().tolist())
+from .programs import bits, different
 
 
 def state_of(held: Any) -> list[Any]:

@@ -101,6 +101,7 @@ class _Loaded:
     def __init__(self, places: list[tuple[dict[str, Any], str]]) -> None:
         self.before = [(d, key, d[key]) for d, key in places]
         self.numbers: list[Any] = []
+        self.put: list[Any] = []
         for d, key, value in self.before:
             several = type(value) is tuple
             numbers = [
@@ -108,10 +109,13 @@ class _Loaded:
             ]
             self.numbers.append(numbers)
             d[key] = tuple(numbers) if several else numbers[0]
+            self.put.append(d[key])
 
     def put_back(self) -> None:
-        for d, key, value in self.before:
-            d[key] = value
+        """Where the run has not written another number."""
+        for (d, key, value), put in zip(self.before, self.put, strict=True):
+            if d.get(key) is put:
+                d[key] = value
 
     def tell(self, program: Any) -> None:
         """Tell a program which of its arguments to read where, and what has to be the same."""
