@@ -335,10 +335,10 @@ Ref bin_counts(const TensorInfo& x, Given<"Sequence[Tensor]"> list, const Tensor
 }
 
 const KernelRows rows{
-    long_kernel<distinct_elements, "distinct(a, dim, consecutive, inverse=True, counts=True): (elements, inverse, counts)">(),
+    long_kernel<distinct_elements, "distinct(a, dim, consecutive, inverse=True, counts=True): (elements, inverse, counts)">(Border::Refuses),
     long_kernel<search_rows, "searchsorted(bounds, values, right, side, int32, sorter=None)">(),
     long_kernel<is_among, "isin(elements, among, invert)">(),
-    long_kernel<histc, "histc(a, bins, min, max)">(),
+    long_kernel<histc, "histc(a, bins, min, max)">(Border::Refuses),
     long_kernel<bincount, "bincount(a, weights=None, minlength=0)">(),
     long_kernel<bin_counts, "bin_counts(x, edges, weights=None): rows of x in the bins of a grid">(),
 };

@@ -153,6 +153,7 @@ class Ran:
         self.library_scopes: dict[tuple[int, int], Scope] = {}
         self.dynamic = False
         self.trouble: str | None = None
+        self.imports = False  # whether that is a module, which is there the next time
         # Copies of tensors whose `item()` the run only gives back, and these numbers.
         self.values: list[tuple[Tensor, Any]] = []
 
@@ -282,6 +283,7 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
                     scopes[key] = code, frame.f_globals
                 elif ran.trouble is None and code.co_name not in ("_handle_fromlist", "parent"):
                     ran.trouble = f"a module is imported at {place(frame)}: it is not the next time"
+                    ran.imports = True
                 return
             library[key] = code, frame.f_globals
             file = code.co_filename[len(_PACKAGE) :].replace(os.sep, "/")

@@ -276,9 +276,12 @@ class Compiled:
                 return self.function(*args, **kwargs)
             if self._ran is None:
                 self._ran = _observed(self.function, args, kwargs)
+                result = self._take()
+                if self._ran.trouble and self._ran.imports and self._failed < _TRIES:
+                    self._ran, self._failed = None, self._failed + 1
+                    return result
                 if self._ran.trouble:
                     self._stop(self._ran.trouble)
-                result = self._take()
                 leaves = tree_flatten(result)[0]
                 self._graphs = any(map(_core.has_graph, leaves))
                 if self._graphs and self.trouble is None:
@@ -385,7 +388,8 @@ class Compiled:
             self.variants.insert(0, variant)
         else:
             self._failed += 1
-            if self._ran.trouble or after.trouble or self._failed >= _TRIES:
+            once = self._ran.imports and not after.trouble
+            if not once and (self._ran.trouble or after.trouble) or self._failed >= _TRIES:
                 self._stop(self.why)
         if graph is None or start is None or not graph.spent:
             return result
