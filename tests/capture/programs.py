@@ -239,7 +239,11 @@ h = net.register_forward_hook(lambda m, x, y: y * 2); {c} = net({a}); h.remove()
 {u}.add_(1); {c} = F.embedding_bag(i[None], table)
 {u}.add_(1); {c} = torch.bincount(i)
 {u}.add_(1); {c} = F.ctc_loss(torch.zeros(3, 1, 2), i[None, 1:], (3,), (1,))
-{c} = torch.linalg.svdvals({a})
+{u}.add_(1); {c} = {a}.norm()
+{u}.add_(1); {c} = torch.histc({a}, 4)
+{u}.add_(1); {c} = torch.unique({a})
+{u}.add_(1); {c} = {a}.masked_select({a} > 0)
+{u}.add_(1); {c} = torch.linalg.svdvals({a})
 {c} = torch.linalg.eigh({a} @ {a}.mT)[0]
 {c} = torch.linalg.det({a} @ {a}.mT)
 {c} = torch.linalg.qr({a})[1]
@@ -293,7 +297,7 @@ store["x"] = torch.ones(3)
 
 LAYOUTS = """
 plain plain plain plain plain plain plain plain transposed sliced expanded view same overlap leaf history buffer
-weight zeros holes int64 bool inference
+weight zeros holes huge nan int64 bool inference
 """.split()
 
 
@@ -365,6 +369,8 @@ class World:
             y = self.names["u0"] if layout == "buffer" else self.names["w0"].detach()
         elif layout in ("zeros", "holes"):
             x = x * 0 if layout == "zeros" else torch.where(x.real > 0, x, torch.zeros_like(x))
+        elif layout in ("huge", "nan"):
+            x = x * (1, 1, 1, 1, 1e30 if layout == "huge" else float("nan"), 1)[number % 6]
         elif layout in ("int64", "bool"):
             x = x.real.mul(3).to(getattr(torch, layout))
         elif layout == "inference":
