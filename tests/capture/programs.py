@@ -33,7 +33,7 @@ SHAPES = [(), (1,), (3,), (2, 3), (3, 3), (2, 3, 4), (4, 1, 3), (3,), (3, 3), (0
 KINDS = ["float32", "float32", "float64", "float64", "complex64", "bfloat16", "float16"]
 
 # {a}, {b}: values that there are; {c}: one that is made; {w}: a leaf; {u}: a buffer; {s}: a
-# statement. i: indices; n: a number; how: a dict.
+# statement. i: indices; n: a number; how: a dict. What ends a capture has a ~ and is rare.
 STATEMENTS = """
 {c} = {a} + {b}
 {c} = {a} * {b}
@@ -192,7 +192,7 @@ with torch.enable_grad(): {c} = torch.autograd.grad(({a} * {w}).sum(), {w})[0]
 {c} = {a}.unfold(-1, 2, 1)
 {c} = {a}.as_strided((2,), (0,))
 {c} = {a}.T[..., ::2]
-{c} = torch.fft.fft({a}).abs()
+~{c} = torch.fft.fft({a}).abs()
 {c} = F.pad({a}, (1, 1))
 {c} = torch.linalg.norm({a})
 {c} = torch.outer({a}.reshape(-1), {b}.reshape(-1))
@@ -204,12 +204,12 @@ x0, x1 = x1, x0
 {c}, {a} = {a}, {b}
 swap = {w}.detach().clone(); {w}.data.copy_({a}.detach()); {w}.data.copy_(swap)
 {w}.data = {w}.data * 0.5
-store["x"] = {a}.detach()
+~store["x"] = {a}.detach()
 {c} = store["x"] * {a}
 {u}.zero_(); {u}.add_({a}.detach())
-torch.manual_seed(3); {c} = torch.randn_like({a})
+~torch.manual_seed(3); {c} = torch.randn_like({a})
 {c} = torch.rand(2, generator=dice)
-lbfgs.step(lambda: (opt.zero_grad(), ({a} * w0).pow(2).sum())[1])
+~lbfgs.step(lambda: (opt.zero_grad(), ({a} * w0).pow(2).sum())[1])
 soft = [u.lerp_(w.detach(), 0.5) for w, u in zip((w0, w1), (u0, u1))]
 torch._foreach_mul_([u0, u1], 0.5)
 {c} = torch.func.functional_call(net, dict(net.named_parameters()), ({a},))
@@ -219,8 +219,8 @@ torch._foreach_mul_([u0, u1], 0.5)
 net.zero_grad(); F.mse_loss(net({a}), torch.zeros(3)).backward(); nn.utils.clip_grad_value_(net.parameters(), 0.1)
 h = {w}.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(2)); ({a} * {w}).sum().backward(); h.remove()
 h = net.register_forward_hook(lambda m, x, y: y * 2); {c} = net({a}); h.remove()
-{c} = {a}.sum().item() * {b}
-{c} = torch.tensor({a}.tolist())
+~{c} = {a}.sum().item() * {b}
+~{c} = torch.tensor({a}.tolist())
 {u}.add_(1); {c} = torch.bernoulli({a})
 {u}.add_(1); {c} = torch.multinomial({a}.float().reshape(-1)[:2], 1)
 {u}.add_(1); {c} = torch.poisson({a})
@@ -228,8 +228,8 @@ h = net.register_forward_hook(lambda m, x, y: y * 2); {c} = net({a}); h.remove()
 {u}.add_(1); {c} = torch.linalg.solve({a}, {b})
 {u}.add_(1); {c} = torch.linalg.inv(torch.eye(2) * (2 - i))
 {u}.add_(1); {c} = torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.eye(2) * (2 - i)), torch.ones(2, 1))
-{u}.add_(1); {c} = 7 // (2 - i)
-{u}.add_(1); {c} = 7 % (2 - i)
+~{u}.add_(1); {c} = 7 // (2 - i)
+~{u}.add_(1); {c} = 7 % (2 - i)
 {u}.add_(1); {c} = F.one_hot(i, 2)
 {u}.add_(1); {c} = torch.zeros(2, 2).scatter(1, i[:, None], 1.0)
 {u}.add_(1); {c} = torch.take({a}, i)
@@ -256,6 +256,7 @@ with torch.no_grad():\n    {s}\n    {s}
 if {a}.sum() > 0:\n    {s}\nelse:\n    {s}
 """.strip().replace("\\n", "\x00").splitlines()
 STATEMENTS = [text.replace("\x00", "\n") for text in STATEMENTS]
+STATEMENTS = [s.lstrip("~") for s in STATEMENTS for _ in range(1 if s.startswith("~") else 5)]
 
 # What the program does between calls; what raises changes nothing, in both worlds.
 EVENTS = """

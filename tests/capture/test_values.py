@@ -14,6 +14,8 @@ import rushlight as torch
 from rushlight import nn
 from rushlight._capture.run import Compiled, set_checks
 
+from .worlds import bits
+
 F = nn.functional
 
 
@@ -149,6 +151,122 @@ def test_values_that_a_kernel_refuses_after_a_write() -> None:
     with pytest.raises(torch.linalg.LinAlgError):
         compiled(bad, torch.tensor([1]))
     assert count.item() == before + 1
+
+
+@pytest.mark.parametrize(
+    "refuses",
+    [
+        lambda x, i: torch.zeros(2)[i],
+        lambda x, i: torch.zeros(2, 2).gather(0, i[None]),
+        lambda x, i: F.embedding(i, torch.zeros(2, 2)),
+        lambda x, i: F.cross_entropy(torch.zeros(2, 2), i),
+        lambda x, i: torch.zeros(2).index_put_((i,), torch.ones(2)),
+        lambda x, i: torch.linalg.inv(torch.eye(2) * (2 - i)),
+        lambda x, i: torch.multinomial(1.5 - i, 1),
+        lambda x, i: torch.bernoulli(i * 0.9),
+    ],
+)
+def test_an_exception_after_writes_leaves_what_eager_leaves(refuses: Any) -> None:
+    """Also gradients, counts of writes, and the random state."""
+
+    def seen(compile: Any) -> Any:
+        w, buffer = torch.ones(2, requires_grad=True), torch.zeros(2)
+        given = torch.tensor([0, 1])
+
+        def step(x: Any, i: Any) -> Any:
+            w.grad = None
+            buffer.add_(torch.rand(2))
+            (w * x).sum().backward()
+            return refuses(x, i)
+
+        step, found = compile(step), []
+        torch.manual_seed(0)
+        for number in range(7):
+            bad = torch.tensor([0, 2])
+            try:
+                found.append(bits(step(torch.full((2,), float(number)), bad if number == 5 else given)))
+            except (RuntimeError, IndexError) as error:
+                found.append((type(error), str(error)))
+            found.append([bits([w.grad, buffer]), w._version, buffer._version])
+        if isinstance(step, Compiled):
+            assert step.variants, step.explain()
+        return found
+
+    set_checks(False)
+    assert seen(Compiled) == seen(lambda f: f)
+
+
+def test_a_norm_that_overflows_after_a_write() -> None:
+    count = torch.zeros(2)
+
+    def step(x: Any) -> Any:
+        count.add_(1)
+        return x.norm(), x.masked_select(x > 0), torch.unique(x), torch.histc(x, 3)
+
+    compiled = called(step, lambda: (torch.ones(2),))
+    assert compiled.variants
+    for x in (torch.tensor([1e30, 1e30]), torch.tensor([1.0, -1.0]), torch.tensor([1.0, 2.0])):
+        assert bits(compiled(x)) == bits(step(x))
+    assert count.tolist() == [14.0, 14.0]
+
+
+def test_gradients_are_put_back_where_a_branch_goes_another_way() -> None:
+    unused, w = [torch.zeros(3) for _ in range(9)], torch.ones(3, requires_grad=True)
+    more = torch.zeros(3)
+
+    def step(x: Any) -> Any:
+        (w * x[: len(unused[4])]).sum().backward()
+        return more + 1 if x.sum() > 0 else more - 1
+
+    compiled = called(step, lambda: (torch.randn(3),), times=40)
+    assert len(compiled.variants) == 2
+
+
+@pytest.mark.parametrize("what", ["gradients", "another generator"])
+def test_a_graph_that_a_second_call_would_not_give_again(what: str) -> None:
+    """A captured call with a graph is made once more: not where that is seen."""
+
+    def seen(compile: Any) -> Any:
+        w, dice = torch.ones(3, requires_grad=True), torch.Generator().manual_seed(0)
+
+        def step(x: Any) -> Any:
+            if what == "gradients":
+                (w * x).sum().backward()
+                return w * x
+            return w * x * torch.rand(3, generator=dice)
+
+        step, found = compile(step), []
+        for number in range(6):
+            made = step(torch.full((3,), float(number)))
+            found += [bits(made), bits(w.grad), dice.get_state().tolist()]
+        return found
+
+    set_checks(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert seen(Compiled) == seen(lambda f: f)
+
+
+def test_a_number_of_an_optimizer_that_a_step_writes() -> None:
+    def seen(compile: Any) -> Any:
+        w = torch.ones(3, requires_grad=True)
+        opt = torch.optim.SGD([w], lr=0.1)
+
+        def step(x: Any) -> Any:
+            w.grad = x
+            opt.step()
+            opt.param_groups[0]["lr"] *= 0.5
+
+        step, found = compile(step), []
+        for _ in range(6):
+            step(torch.ones(3))
+            found += [bits(w), opt.param_groups[0]["lr"]]
+        return found
+
+    set_checks(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert seen(Compiled) == seen(lambda f: f)
 
 
 def test_a_checkpoint_is_captured_and_one_that_writes_is_not() -> None:

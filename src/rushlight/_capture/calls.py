@@ -319,13 +319,13 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
                 )
 
     before, watching = sys.getprofile(), switches.watching
-    switches.watching = True
-    sys.setprofile(profile)
-    try:
+    try:  # an interrupt comes after a call
+        switches.watching = True
+        sys.setprofile(profile)
         ran.result = function(*args, **kwargs)
     finally:
-        sys.setprofile(before)
         switches.watching = watching
+        sys.setprofile(before)
     for code, _ in scopes.values():
         line = names_of(code).imports
         if line is not None and ran.trouble is None:

@@ -35,16 +35,47 @@ LEAST = 4  # steps of a call that gives back a graph
 _TRIES = 2  # captures that may fail for what only a first call does
 _CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...))
 
-_turn = threading.Lock()  # one capture at a time
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
-_stance = "default"
+_stance = _asked = "default"  # the second: without the calls that are watched
+_watching = False
 
 
 def set_stance(stance: str) -> str:
     """Set whether compiled functions are captured and replayed; gives the stance before."""
-    global _stance
-    before, _stance = _stance, stance
+    global _stance, _asked
+    before, _asked = _asked, stance
+    if not _watching:
+        _stance = stance
     return before
+
+
+class _Turn:
+    """One capture at a time. A turn ends with the call that has it, however that ends: an
+    interrupt may come between any two lines."""
+
+
+_lock = threading.Lock()
+_turn: Callable[[], _Turn | None] = weakref.ref(_Turn())
+
+
+def _takes(turn: _Turn) -> bool:
+    """Whether nobody has the turn, so that it is this one."""
+    global _turn
+    with _lock:
+        if _turn() is not None:
+            return False
+        _turn = weakref.ref(turn)
+    return True
+
+
+def _forked() -> None:
+    """The threads that may have had the turn are not in this process."""
+    global _lock, _turn
+    _lock, _turn = threading.Lock(), weakref.ref(_Turn())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def reset() -> None:
@@ -266,11 +297,11 @@ class Compiled:
             self.trouble is not None
             or _stance != "default"
             or len(self.variants) >= LIMIT
-            or _core.capturing()
-            or not _turn.acquire(blocking=False)
+            or not _takes(turn := _Turn())
         ):
             return self._plain(args, kwargs)
         try:
+            _core.capture_stop()  # which an interrupt may have left
             self._calls += 1
             if self._calls == 1:
                 return self.function(*args, **kwargs)
@@ -289,7 +320,8 @@ class Compiled:
                 return result
             return self._captured(args, kwargs)
         finally:
-            _turn.release()
+            _core.capture_stop()
+            del turn
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call as the function is written, whose parts may be captured."""
@@ -336,9 +368,6 @@ class Compiled:
         _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
         try:
             self._ran = _observed(self.function, args, kwargs)
-        except BaseException:
-            _core.capture_stop()
-            raise
         finally:
             loaded.put_back()
         result = self._take()
@@ -443,11 +472,12 @@ class Island(Compiled):
 
 def _observed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:
     """A run under observation, in which compiled functions are as they are without."""
-    before = set_stance("force_eager")
+    global _stance, _watching
     try:
+        _watching, _stance = True, "force_eager"
         return observe(function, args, kwargs)
     finally:
-        set_stance(before)
+        _watching, _stance = False, _asked
 
 
 # A compiled function that is met is what it was made of.
