@@ -733,6 +733,8 @@ PyObject* generator(PyObject*, PyObject* o) {
 
 PyObject* capturing(PyObject*, PyObject*) { return PyBool_FromLong(tls.recorder != nullptr); }
 
+PyObject* steps(PyObject*, PyObject*) { return PyLong_FromLong(recording() ? now() : 0); }
+
 PyObject* captures(PyObject*, PyObject*) { return PyBool_FromLong(recording()); }
 
 // capture_writes(): the tensors that guards hold which the run may have written.
@@ -753,6 +755,7 @@ PyObject* version(PyObject*, PyObject* o) { return PyLong_FromUnsignedLong(is_te
 PyMethodDef kFunctions[] = {
     {"capture_writes", method_of<writes>(), METH_NOARGS, "The tensors that guards hold which the run may have written."},
     {"version_of", method_of<version>(), METH_O, "How often a tensor's storage was written; nothing is said of it to a recorder."},
+    {"capture_steps", method_of<steps>(), METH_NOARGS, "How many steps are recorded so far."},
     {"captures", method_of<captures>(), METH_NOARGS, "Whether a run of this thread is recorded, and nothing has ended that."},
     {"capture_allow", method_of<allow>(), METH_NOARGS, "The next value of a tensor that Python reads is only given back."},
     {"capture_region", method_of<region>(), METH_O, "A region begins that must not write what is there, or ends."},

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import dis
 import functools
+import inspect
 import itertools
 import operator
 import os
@@ -156,6 +157,8 @@ class Ran:
         self.imports = False  # whether that is a module, which is there the next time
         # Copies of tensors whose `item()` the run only gives back, and these numbers.
         self.values: list[tuple[Tensor, Any]] = []
+        # Schedules of learning rates whose `step()` was called: replays call them, too.
+        self.schedules: list[Any] = []
 
     @property
     def codes(self) -> dict[CodeType, dict[str, Any]]:
@@ -260,15 +263,41 @@ def place(frame: FrameType | None) -> str:
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
-def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:
-    """Calls the function, and says what ran. Its exceptions come out unchanged."""
+def observe(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    put_back: Callable[[Any], None] = lambda groups: None,
+) -> Ran:
+    """Calls the function, and says what ran. Its exceptions come out unchanged. `put_back`: is
+    called with the groups of an optimizer before a schedule takes a step."""
     ran = Ran()
     scopes, library = ran.scopes, ran.library_scopes
     here = sys._getframe()
+    within: FrameType | None = None  # the step of a schedule
+    steps = 0
 
     def profile(frame: FrameType, event: str, arg: Any) -> None:
+        nonlocal within, steps
+        if within is not None:
+            if frame is within and event == "return":
+                within = None
+                if _core.capture_steps() != steps and ran.trouble is None:
+                    ran.trouble = f"computes tensors in {frame.f_code.co_qualname}()"
+            return
         if event == "call":
             code = frame.f_code
+            schedule = _schedule_of(frame)
+            if schedule is not None:
+                within, steps = frame, _core.capture_steps()
+                ran.schedules.append(schedule)
+                put_back(schedule.optimizer.param_groups)
+                return
+            if ran.schedules and ran.trouble is None and _is_stepped(frame, ran.schedules):
+                ran.trouble = (
+                    f"steps an optimizer after its schedule at {place(frame)}: replays step "
+                    "schedules last"
+                )
             key = id(code), id(frame.f_globals)
             if key in scopes or key in library:
                 return
@@ -333,6 +362,28 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             ran.trouble = f"imports inside a function at {where}: import at the top of the file"
         ran.dynamic |= names_of(code).dynamic
     return ran
+
+
+def _schedule_of(frame: FrameType) -> Any:
+    """The schedule of learning rates whose `step()`, without arguments, begins in a frame."""
+    code, room = frame.f_code, sys.modules.get("rushlight.optim.lr_scheduler")
+    if room is None or code.co_name != "step" or code.co_argcount not in (1, 2):
+        return None
+    given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]]
+    schedule: Any = given[0]
+    fits = isinstance(schedule, room.LRScheduler) and given[1:] in ([], [None])
+    own = fits and getattr(type(schedule).step, "__code__", None) is code
+    plain = not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return schedule if own and plain and hasattr(schedule, "optimizer") else None
+
+
+def _is_stepped(frame: FrameType, schedules: list[Any]) -> bool:
+    """Whether code of an optimizer begins that one of the schedules has changed."""
+    code = frame.f_code
+    if not code.co_argcount or code.co_name == "zero_grad":
+        return False
+    o = frame.f_locals.get(code.co_varnames[0])
+    return any(schedule.optimizer is o for schedule in schedules)
 
 
 _PUSHES = frozenset("LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_BORROW LOAD_CONST LOAD_DEREF".split())

@@ -26,6 +26,7 @@ from .calls import Ran, observe, title_of
 from .check import Checked
 from .islands import Islands
 from .node import Arrivals, Graph, Start, Way
+from .numbers import Loaded
 from .state import _VISITS, State
 
 __all__ = ["Compiled", "reset", "set_checks", "set_stance"]
@@ -84,88 +85,6 @@ def reset() -> None:
         compiled.reset()
 
 
-class _Number(float):
-    """A number of an optimizer while a run is captured. Passed on to a kernel as it is, it is read
-    anew in each replay; after any other use it has to stay the same."""
-
-    used = False
-    minus: _Number | None = None  # the same of minus the number
-
-    def __neg__(self) -> _Number:
-        if self.minus is None:
-            self.minus = _Number(-float.__float__(self))
-        return self.minus
-
-    def is_used(self) -> bool:
-        minus = self.minus
-        return self.used or (minus is not None and (minus.used or minus.minus is not None))
-
-
-def _noting(name: str) -> Any:
-    method = getattr(float, name)
-
-    def noting(self: _Number, *args: Any) -> Any:
-        self.used = True
-        return method(self, *args)
-
-    return noting
-
-
-for _name in vars(float):
-    if callable(getattr(float, _name)) and _name not in (
-        *(
-            "__new__",
-            "__neg__",
-            "__getattribute__",
-            "__getformat__",
-            "__init_subclass__",
-            "__subclasshook__",
-        ),
-        *("__class__", "__doc__", "fromhex"),
-    ):
-        setattr(_Number, _name, _noting(_name))
-
-
-class _Loaded:
-    """The numbers of optimizers, in whose places a run finds `_Number`s."""
-
-    def __init__(self, places: list[tuple[dict[str, Any], str]]) -> None:
-        self.before = [(d, key, d[key]) for d, key in places]
-        self.numbers: list[Any] = []
-        self.put: list[Any] = []
-        for d, key, value in self.before:
-            several = type(value) is tuple
-            numbers = [
-                _Number(v) if type(v) is float else v for v in (value if several else [value])
-            ]
-            self.numbers.append(numbers)
-            d[key] = tuple(numbers) if several else numbers[0]
-            self.put.append(d[key])
-
-    def put_back(self) -> None:
-        """Where the run has not written another number."""
-        for (d, key, value), put in zip(self.before, self.put, strict=True):
-            if d.get(key) is put:
-                d[key] = value
-
-    def tell(self, program: Any) -> None:
-        """Tell a program which of its arguments to read where, and what has to be the same."""
-        for (d, key, value), numbers in zip(self.before, self.numbers, strict=True):
-            at = range(len(numbers)) if type(value) is tuple else [-1]
-            if any(type(n) is not _Number or n.is_used() for n in numbers) or not all(
-                [_is_loaded(program, d, key, i, n) for i, n in zip(at, numbers, strict=True)]
-            ):
-                program.fix(d, key, value)
-
-
-def _is_loaded(program: Any, d: dict[str, Any], key: str, item: int, number: _Number) -> bool:
-    """Have a program read a number anew in each replay; whether that is all the run did with it."""
-    found = program.load(d, key, item, number, False)
-    if number.minus is None:
-        return found > 0
-    return program.load(d, key, item, number.minus, True) > 0
-
-
 class Variant:
     """A captured run: what has to be as it was, the program, and the tree of its results."""
 
@@ -195,6 +114,18 @@ class Variant:
         elif self.spec == _flat(n) and self.leaves == [(True, i) for i in range(n)]:
             made = None
         return functools.partial(self.program.call, self.guards, made)
+
+    def step(self, schedules: list[Any]) -> None:
+        """Have these schedules take a step after each replay."""
+        replayed = self.replayed
+
+        def stepping(args: Any, kwargs: Any) -> Any:
+            made = replayed(args, kwargs)
+            for schedule in schedules if made is not NotImplemented else ():
+                schedule.step()
+            return made
+
+        self.replayed = stepping
 
     def result(self, outputs: tuple[Tensor, ...]) -> Any:
         leaves = [outputs[value] if is_output else value for is_output, value in self.leaves]
@@ -364,17 +295,17 @@ class Compiled:
         held = (*before.tensors, *before.inputs)
         start = Start(held, draws=True) if self._graphs else None
         interior = [(t, _core.version_of(t)) for t in held if t.grad_fn is not None]
-        loaded = _Loaded(before.loaded)
+        loaded = Loaded(before.loaded)
         _core.capture_begin(tuple(before.inputs), tuple(before.tensors))
         try:
-            self._ran = _observed(self.function, args, kwargs)
+            self._ran = _observed(self.function, args, kwargs, loaded.put_back)
         finally:
             loaded.put_back()
         result = self._take()
         leaves, spec = tree_flatten(result)
         outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
         after = State(self.function, args, kwargs, self._ran, **asks)
-        self.why = _why(self._ran, before, after, leaves, result)
+        self.why = _why(self._ran, before, after, leaves, result) or loaded.trouble
         items = _items(self._ran.values, leaves)
         if items is None:
             self.why = self.why or "gives back equal numbers, which cannot be told apart"
@@ -384,7 +315,9 @@ class Compiled:
         grads: list[Tensor] = []
         written: list[Tensor] = []
         if self.why is None and _core.captures() and any(map(_core.has_graph, outputs)):
-            if items:
+            if self._ran.schedules:
+                self.why = "gives back a graph, and steps a schedule"
+            elif items:
                 self.why = "gives back a number and a graph: return loss.detach() with it"
             elif start is None:
                 self.why, self._graphs = "gives back a graph for the first time", True
@@ -414,6 +347,8 @@ class Compiled:
             told = [(True, number[id(x)]) if isinstance(x, Tensor) else (False, x) for x in leaves]
             variant = _variant(self.function, before, program, told, spec, graph)
             variant.items = [(at, shown + i) for i, at in enumerate(items or ())]
+            if self._ran.schedules:
+                variant.step(self._ran.schedules)
             self.variants.insert(0, variant)
         else:
             self._failed += 1
@@ -470,12 +405,12 @@ class Island(Compiled):
         return self.group.find(self.function, args, kwargs)
 
 
-def _observed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ran:
+def _observed(function: Callable[..., Any], *how: Any) -> Ran:
     """A run under observation, in which compiled functions are as they are without."""
     global _stance, _watching
     try:
         _watching, _stance = True, "force_eager"
-        return observe(function, args, kwargs)
+        return observe(function, *how)
     finally:
         _watching, _stance = False, _asked
 

@@ -650,6 +650,8 @@ class State:
             if after is None or after.object is not record.object:
                 continue
             for key, value in record.parts.items():
+                if record.loaded and key in record.loaded:
+                    continue  # Loaded.put_back has seen whether the run changed it
                 now = after.parts.get(key, ABSENT)
                 if now is ABSENT:
                     now = record.now(key)
