@@ -24,6 +24,7 @@ struct Recorder {
   bool ended = false;                 // whether the outputs are noted
   bool has_effects = false;           // whether something was written that was there before, or drawn
   size_t kept = 0;                    // memories that the region of a checkpoint must not write: the first ones
+  std::unordered_map<PyObject*, int> numbers;  // that the run computed: their steps
   bool allowed = false;               // whether the next value that Python reads is given back, and no more
   std::string trouble;
   Site where = {nullptr, 0};
@@ -137,6 +138,8 @@ Step new_step(Step::Kind kind, const char* name) {
   step.restarts = !r().has_effects;
   return step;
 }
+
+PyTypeObject* number_type = nullptr;  // of numbers that note what is done with them
 
 // The generator that draws where a call names none.
 PyObject* usual_generator = nullptr;
@@ -636,6 +639,9 @@ PyObject* end(PyObject*, PyObject* outputs) {
     else if (std::any_of(r().body.memories.begin(), r().body.memories.end(), is_written))
       r().trouble = "writes a gradient that its backward is given";
   }
+  if (r().trouble.empty()) {
+    if (const char* why = settle_numbers(&r().body, number_type)) r().trouble = why;
+  }
   if (!r().trouble.empty()) {
     const std::string site = site_text(r().where);
     PyObject* said = Py_BuildValue("(ss)", r().trouble.c_str(), site.c_str());
@@ -733,6 +739,74 @@ PyObject* generator(PyObject*, PyObject* o) {
 
 PyObject* capturing(PyObject*, PyObject*) { return PyBool_FromLong(tls.recorder != nullptr); }
 
+// capture_number(made, function, ...): a number or a truth that the run made by function(...).
+PyObject* number(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n < 3) return PyErr_Format(PyExc_TypeError, "capture_number(made, function, ...)");
+  if (!recording()) Py_RETURN_NONE;
+  Step step = new_step(Step::Number, "number");
+  step.compares = PyBool_Check(args[0]);
+  step.ahead = true;
+  for (Py_ssize_t i = 1; i < n; ++i) {
+    const auto from = r().numbers.find(args[i]);
+    step.ahead &= !is_tensor(args[i]) && (from == r().numbers.end() || r().body.steps[static_cast<size_t>(from->second)].ahead);
+    step.args.push_back(value_of(args[i]));
+  }
+  if (!step.ahead && r().body.split >= 0) end_capture("computes with the value of a tensor in its backward");
+  if (!recording()) Py_RETURN_NONE;
+  step.answer = Py_NewRef(args[0]);
+  if (!step.compares) r().numbers[args[0]] = now();
+  if (step.compares && !step.ahead) r().body.last_check = now();
+  add_step(std::move(step));
+  Py_RETURN_NONE;
+}
+
+// capture_used(number): something else was done with a number that the run computed. Whether it is one.
+PyObject* used(PyObject*, PyObject* o) {
+  if (!recording()) Py_RETURN_TRUE;
+  const auto found = r().numbers.find(o);
+  if (found == r().numbers.end()) Py_RETURN_FALSE;
+  Step& step = r().body.steps[static_cast<size_t>(found->second)];
+  step.compares = true;
+  if (!step.ahead) end_capture("computes with the value of a tensor in Python");
+  Py_RETURN_TRUE;
+}
+
+PyObject* computed_number = nullptr;
+
+// capture_numbers(class, computed): of numbers that note what is done with them, and what `compute` does while a run is recorded.
+PyObject* numbers(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !PyType_Check(args[0])) return PyErr_Format(PyExc_TypeError, "capture_numbers(class, computed)");
+  Py_XSETREF(number_type, reinterpret_cast<PyTypeObject*>(Py_NewRef(args[0])));
+  Py_XSETREF(computed_number, Py_NewRef(args[1]));
+  Py_RETURN_NONE;
+}
+
+// compute(function, ...): what a function of numbers makes, and makes again in replays.
+PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n < 1) return PyErr_Format(PyExc_TypeError, "compute(function, ...)");
+  if (recording() && computed_number) return PyObject_Vectorcall(computed_number, args, static_cast<size_t>(n), nullptr);
+  return PyObject_Vectorcall(args[0], args + 1, static_cast<size_t>(n - 1), nullptr);
+}
+
+PyObject* read_method = nullptr;
+
+// read_number(tensor): item(), which is read again in each replay.
+PyObject* read_number(PyObject*, PyObject* o) {
+  static PyObject* const kItem = PyUnicode_InternFromString("item");
+  if (!recording() || !number_type) return PyObject_CallMethodNoArgs(o, kItem);
+  Ref made;
+  {
+    const WithinStep inside;
+    made = Ref(PyObject_CallMethodNoArgs(o, kItem));
+    if (made && PyFloat_CheckExact(made.get())) made = Ref(PyObject_CallOneArg(as_object(number_type), made.get()));
+  }
+  if (!made) return nullptr;
+  if (Py_TYPE(made.get()) != number_type) return PyObject_CallMethodNoArgs(o, kItem);
+  PyObject* const args[] = {made.get(), read_method, o};
+  const Ref done(number(nullptr, args, 3));
+  return done ? made.release() : nullptr;
+}
+
 PyObject* steps(PyObject*, PyObject*) { return PyLong_FromLong(recording() ? now() : 0); }
 
 PyObject* captures(PyObject*, PyObject*) { return PyBool_FromLong(recording()); }
@@ -755,6 +829,11 @@ PyObject* version(PyObject*, PyObject* o) { return PyLong_FromUnsignedLong(is_te
 PyMethodDef kFunctions[] = {
     {"capture_writes", method_of<writes>(), METH_NOARGS, "The tensors that guards hold which the run may have written."},
     {"version_of", method_of<version>(), METH_O, "How often a tensor's storage was written; nothing is said of it to a recorder."},
+    {"capture_number", method_of<number>(), METH_FASTCALL, "A number or a truth that the run computed, and how."},
+    {"capture_used", method_of<used>(), METH_O, "Something else was done with a number: whether the run computed it."},
+    {"capture_numbers", method_of<numbers>(), METH_FASTCALL, "Takes the class of numbers that note what is done with them."},
+    {"compute", method_of<compute>(), METH_FASTCALL, "What a function of numbers makes, and makes again in replays."},
+    {"read_number", method_of<read_number>(), METH_O, "item(), which is read again in each replay."},
     {"capture_steps", method_of<steps>(), METH_NOARGS, "How many steps are recorded so far."},
     {"captures", method_of<captures>(), METH_NOARGS, "Whether a run of this thread is recorded, and nothing has ended that."},
     {"capture_allow", method_of<allow>(), METH_NOARGS, "The next value of a tensor that Python reads is only given back."},
@@ -775,6 +854,10 @@ PyMethodDef kFunctions[] = {
 
 int init_capture_type(PyObject* module);
 
-int init_capture(PyObject* module) { return PyModule_AddFunctions(module, kFunctions) < 0 ? -1 : init_capture_type(module); }
+int init_capture(PyObject* module) {
+  if (PyModule_AddFunctions(module, kFunctions) < 0) return -1;
+  read_method = PyObject_GetAttrString(module, "read_number");
+  return read_method ? init_capture_type(module) : -1;
+}
 
 }  // namespace rushlight

@@ -98,7 +98,7 @@ struct ToldCall {
 };
 
 struct Step {
-  enum Kind : uint8_t { Kernel, Machine, Block, Copy, Fill, Check } kind;
+  enum Kind : uint8_t { Kernel, Machine, Block, Copy, Fill, Check, Number } kind;
   const char* name;
   Site site;  // strong
   KernelFunction function = nullptr;  // Kernel
@@ -109,7 +109,8 @@ struct Step {
   bool has_effects = false;  // Kernel: it writes into its arguments, or draws
   std::vector<int> makes;  // Kernel: the memories of the storages that it makes, in order
   std::vector<Py_ssize_t> results;  // Kernel: how many elements its results have
-  PyObject* answer = nullptr;  // Kernel: strong; what it has to answer again, or nullptr
+  PyObject* answer = nullptr;  // Kernel: strong; what it has to answer again, or nullptr. Number: what the run computed
+  bool ahead = false, compares = false;  // Number: it needs no tensor, and runs before all steps; `answer` has to be the same again
   std::vector<ToldCall> told;  // Kernel: all that it does, or none
   const Program* program = nullptr;  // Machine
   DType compute = DType::F32;
@@ -121,6 +122,7 @@ struct Step {
   // Of the finished program.
   std::vector<PyObject*> given;  // the arguments, as `function` takes them; strong
   std::vector<Storage*> storages;  // borrowed: those of `makes`
+  std::vector<PyObject**> places;  // Number: what steps are given of it
   std::unique_ptr<BoundMachine> bound;
   std::unique_ptr<Strips> strips;  // of the first step of a group
 };
@@ -158,7 +160,6 @@ struct Load {
   PyObject *dict, *key;  // strong
   Py_ssize_t item;  // or -1
   int step, arg;
-  bool negative;  // the argument is minus the number
 };
 // A value that has to be the same: dict[key].
 struct Fixed {
@@ -211,6 +212,7 @@ struct Body {
   std::vector<PyObject*> generators;
   std::vector<Load> loads;
   std::vector<Fixed> fixed;
+  std::vector<Step*> ahead;
   std::vector<Call> calls;
   size_t split_call = 0;  // the first of the second part
   std::vector<char*> addresses;
@@ -250,6 +252,12 @@ PyObject* call_with_node(PyObject* program, PyObject* inputs, PyObject* args, Py
 PyObject* captured_places(PyObject* self, PyObject* inputs);
 PyObject* captured_node(PyObject* self, PyObject* args);
 PyObject* captured_take(PyObject* self, PyObject* args);
+// numbers.cpp, Note [Numbers]
+bool is_inside(const Value& v, PyObject* number);  // in a list or a tuple
+// Of a recorded body: whether each number is given to steps, and nowhere else. Why not, or nullptr.
+const char* settle_numbers(Body* body, PyTypeObject* numbers);
+void bind_numbers(Body* body);
+int run_number(Step& step);  // as run_step
 // strips.cpp
 void find_strips(Body* body);  // before memory is planned
 void bind_strips(Body* body, size_t first);  // when there are tensors

@@ -156,6 +156,7 @@ void make_calls(Body* body) {
   for (size_t i = 0; i < body->steps.size(); ++i) {
     const Step& step = body->steps[i];
     if (i == split) body->split_call = body->calls.size();
+    if (step.kind == Step::Number && step.ahead) continue;
     if (step.strips) {
       body->calls.push_back({Call::Strips, i});
       i += static_cast<size_t>(step.strips->count) - 1;
@@ -232,6 +233,7 @@ int finish(Body* body) {
     m.slot = static_cast<int>(body->others.size());
     body->others.push_back(static_cast<int>(i));
   }
+  bind_numbers(body);
   make_calls(body);
   return 0;
 }
@@ -283,13 +285,14 @@ int run_kernel_step(const Step& step) {
 }
 
 // -1 with an exception; 1 where a value is another than it was.
-int run_step(const Step& step) {
+int run_step(Step& step) {
   switch (step.kind) {
     case Step::Kernel: return run_kernel_step(step);
     case Step::Machine: return run_machine_step(step);
     case Step::Block: return 0;  // a call
     case Step::Copy: return copy_into(given_at(step, 1), given_at(step, 0));
     case Step::Check: return std::memcmp(given_at(step, 0)->data(), step.numbers.data(), step.numbers.size()) ? 1 : 0;
+    case Step::Number: return run_number(step);
     case Step::Fill: std::memset(given_at(step, 0)->data(), step.byte, static_cast<size_t>(step.size)); return 0;
   }
   return 0;
@@ -376,10 +379,10 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
     if (value && l.item >= 0)
       value = PyTuple_CheckExact(value) && l.item < PyTuple_GET_SIZE(value) ? PyTuple_GET_ITEM(value, l.item) : nullptr;
     if (!value || !PyFloat_CheckExact(value)) return PyErr_Occurred() ? -1 : 0;
-    const double number = l.negative ? -PyFloat_AS_DOUBLE(value) : PyFloat_AS_DOUBLE(value);
-    PyObject* given = l.negative ? PyFloat_FromDouble(number) : Py_NewRef(value);
-    if (!given) return -1;
-    Py_DECREF(std::exchange(body.steps[l.step].given[l.arg], given));
+    Py_DECREF(std::exchange(body.steps[l.step].given[l.arg], Py_NewRef(value)));
+  }
+  for (Step* step : body.ahead) {
+    if (run_number(*step)) return 0;
   }
   for (size_t i = 0; i < part.n_given; ++i) {
     const Storage* s = as_tensor(args[i])->storage();
@@ -687,30 +690,23 @@ void captured_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// load(dict, key, item, number, negative): what the run read there, `number` or minus it, is read anew in each replay. How many
-// arguments it is.
+// load(dict, key, item, number): what the run read there is read anew in each replay. How many arguments it is.
 PyObject* load(PyObject* self, PyObject* args) {
   PyObject *dict, *key, *number;
   Py_ssize_t item;
-  int negative;
-  if (!PyArg_ParseTuple(args, "O!OnOp", &PyDict_Type, &dict, &key, &item, &number, &negative)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O!OnO", &PyDict_Type, &dict, &key, &item, &number)) return nullptr;
   Body& body = *reinterpret_cast<Captured*>(self)->body;
   long count = 0;
-  const auto is_inside = [number](const auto& inside, const Value& v) -> bool {
-    return std::any_of(v.items.begin(), v.items.end(),
-                       [&](const Value& item) { return item.object == number || inside(inside, item); });
-  };
   for (const Step& step : body.steps) {
     for (const Value& v : step.args) {
-      if (is_inside(is_inside, v)) return PyLong_FromLong(0);
+      if (is_inside(v, number)) return PyLong_FromLong(0);
     }
   }
   for (size_t i = 0; i < body.steps.size(); ++i) {
     const Step& step = body.steps[i];
     for (size_t k = 0; k < step.given.size(); ++k) {
       if (step.given[k] != number) continue;
-      if (!step.told.empty()) return PyLong_FromLong(0);  // which has a copy of the number
-      body.loads.push_back({Py_NewRef(dict), Py_NewRef(key), item, static_cast<int>(i), static_cast<int>(k), negative != 0});
+      body.loads.push_back({Py_NewRef(dict), Py_NewRef(key), item, static_cast<int>(i), static_cast<int>(k)});
       ++count;
     }
   }

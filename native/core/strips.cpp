@@ -42,8 +42,8 @@ void each_operand(const Value& v, bool written, const F& f) {
 }
 template <class F>
 void each_operand(const Step& step, const F& f) {
-  for (size_t k = 0; k < step.args.size(); ++k)
-    each_operand(step.args[k], step.kind != Step::Kernel && step.kind != Step::Check && k + 1 == step.args.size(), f);
+  const bool writes = step.kind != Step::Kernel && step.kind != Step::Check && step.kind != Step::Number;
+  for (size_t k = 0; k < step.args.size(); ++k) each_operand(step.args[k], writes && k + 1 == step.args.size(), f);
 }
 
 // The elements of a step that can run in strips, else 0.
@@ -111,7 +111,7 @@ class Group {
   // Whether nothing may move across a step.
   bool is_border(size_t i) const {
     const Step& step = body_.steps[i];
-    bool border = step.kind == Step::Check || step.has_effects;
+    bool border = step.kind == Step::Check || (step.kind == Step::Number && !step.ahead) || step.has_effects;
     each(i, [&](int memory, bool written) {
       border |= written && body_.memories[static_cast<size_t>(memory)].origin != Memory::Made;
     });

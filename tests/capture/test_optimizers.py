@@ -51,6 +51,153 @@ def told(number: int, result: Any, held: list[Any]) -> Any:
     return [repr(groups), plan and plan.get_last_lr(), plan and repr(plan.state_dict())]
 
 
+# --- optimizers ---
+
+OPTIMIZERS = {
+    name: cls
+    for name, cls in vars(torch.optim).items()
+    if name in torch.optim.__all__ and isinstance(cls, type) and name != "Optimizer"
+}
+REFUSED = {"LBFGS", "SparseAdam"}  # each has a test of its own
+# Of the options, other values than the default; None: made of the default by `another`.
+OTHERS: dict[str, list[Any]] = {
+    "params": [],
+    "lr": [None, lambda: torch.tensor(0.01)],
+    "d": [1.5],
+    "foreach": [True, False],
+    "fused": [True],
+    "adjust_lr_fn": ["original", "match_rms_adamw"],
+    "differentiable": [],  # is for parameters that are no leaves
+    "capturable": [],  # an error on the CPU
+}
+WITH = {"nesterov": {"momentum": 0.9, "dampening": 0}, "dampening": {"momentum": 0.9}}
+
+
+def another(value: Any) -> Any:
+    """Another value of an option than its default."""
+    if isinstance(value, tuple):
+        return tuple(map(another, value))
+    if value is None or isinstance(value, bool):
+        return value if value is None else not value
+    return value * 0.9 if isinstance(value, float) else value + (1 if value else 0.1)
+
+
+def cases() -> list[Any]:
+    found = []
+    for name, cls in OPTIMIZERS.items():
+        found.append(pytest.param(name, {}, id=name))
+        for option, parameter in list(inspect.signature(cls).parameters.items()):
+            for value in OTHERS.get(option, [None]):
+                more = WITH.get(option, {}) if name == "SGD" else {}
+                chosen = another(parameter.default) if value is None else value
+                found.append(
+                    pytest.param(name, more | {option: chosen}, id=f"{name}-{option}-{value}")
+                )
+    return [case for case in found if case.values[0] not in REFUSED]
+
+
+@pytest.mark.parametrize(("name", "options"), cases())
+def test_an_optimizer_with_its_options(name, options):
+    def make(params):
+        return OPTIMIZERS[name](
+            params, **{k: v() if callable(v) else v for k, v in options.items()}
+        )
+
+    compiled = same(trained(make), batch, calls=16, after=told)
+    replays = sum(run.program.replays() for run in variants(compiled))
+    assert replays >= 10, explained(compiled)
+
+
+def numbers() -> list[tuple[str, str]]:
+    """The numbers in the groups of each optimizer."""
+    found = []
+    for name in OPTIMIZERS.keys() - REFUSED:
+        group = OPTIMIZERS[name]([torch.zeros(1, 1)]).param_groups[0]
+        found += [(name, key) for key, value in group.items() if is_number(value)]
+    return sorted(found)
+
+
+def is_number(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(is_number, value))
+    return type(value) is float or (type(value) is int and not value)
+
+
+@pytest.mark.parametrize(("name", "key"), numbers())
+def test_a_number_that_changes(name, key):
+    """A program sets a number of a group after each step. Where replays read it anew, there is one
+    captured run; where it has to be the same, calls are captured anew, or eager."""
+
+    def after(number, result, held):
+        group = held[1].param_groups[0]
+        by = 0.97 if number % 2 else 1.02
+        value = group[key]
+        group[key] = tuple(v * by for v in value) if type(value) is tuple else value * by
+        return told(number, result, held)
+
+    options = {"SGD": {"momentum": 0.9, "weight_decay": 0.1, "dampening": 0.1}}
+    options |= {"RMSprop": {"momentum": 0.9, "weight_decay": 0.1, "centered": True}}
+    options |= {name: {"weight_decay": 0.1} for name in ("Adam", "NAdam", "RAdam", "ASGD")}
+    made = trained(lambda p: OPTIMIZERS[name](p, **options.get(name, {})))
+    compiled = same(made, batch, calls=12, after=after, replayed=None)
+    whole = (name, key) in {("Rprop", "lr")}  # read in the first step alone
+    start = OPTIMIZERS[name]([torch.zeros(1, 1)], **options.get(name, {})).param_groups[0][key]
+    if not whole and start:
+        assert 0 < len(variants(compiled)) <= 3, explained(compiled)
+
+
+def test_a_line_search_is_eager():
+    def make():
+        net = nn.Linear(3, 1)
+        opt = torch.optim.LBFGS(net.parameters(), max_iter=3)
+
+        def step(x):
+            def closure():
+                opt.zero_grad()
+                loss = (net(x) - 1).square().mean()
+                loss.backward()
+                return loss
+
+            return opt.step(closure).detach()
+
+        opt.schedule = None
+        return step, [net, opt]
+
+    compiled = same(make, batch, calls=6, replayed=False)
+    assert "func_evals" in explained(compiled)
+
+
+def test_sparse_gradients_are_eager():
+    def make():
+        net = nn.Embedding(5, 2, sparse=True)
+        opt = torch.optim.SparseAdam(net.parameters())
+
+        def step(x):
+            opt.zero_grad()
+            net(x).square().sum().backward()
+            opt.step()
+
+        return step, [net.weight.detach()]
+
+    same(make, lambda number: (torch.tensor([number % 5, 2]),), calls=6, replayed=False)
+
+
+def test_a_step_from_loaded_state():
+    """State of a checkpoint of another element type, and counts that are numbers."""
+
+    def make():
+        step, held = trained(lambda p: torch.optim.ASGD(p, lr=0.1))()
+        step(torch.ones(4, 3))
+        saved = held[1].state_dict()
+        for own in saved["state"].values():
+            own["eta"] = own["eta"].double()
+            own["step"] = float(own["step"])
+        held[1].load_state_dict(saved)
+        return step, held
+
+    same(make, batch, calls=8, after=told, replayed=None)
+
+
 # --- schedules ---
 
 PLANS = [

@@ -2,51 +2,82 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
+
+from .. import _core
 
 __all__ = ["Loaded"]
 
 
 class _Number(float):
-    """A number of an optimizer while a run is captured. Passed on to a kernel as it is, it is read
-    anew in each replay; after any other use it has to stay the same."""
+    """A number of an optimizer while a run is captured, or what is computed of such numbers. Passed
+    on to a kernel as it is, it is read or computed anew in each replay, and a truth about it is
+    compared; after any other use it has to stay the same."""
 
-    used = False
-    minus: _Number | None = None  # the same of minus the number
-
-    def __neg__(self) -> _Number:
-        if self.minus is None:
-            self.minus = _Number(-float.__float__(self))
-        return self.minus
-
-    def is_used(self) -> bool:
-        minus = self.minus
-        return self.used or (minus is not None and (minus.used or minus.minus is not None))
+    used = False  # of one that was read from a dict
 
 
-def _noting(name: str) -> Any:
-    method = getattr(float, name)
+def _note_use(number: object) -> None:
+    if type(number) is _Number and not _core.capture_used(number):
+        number.used = True
 
+
+def _computing(method: Any, function: Any, swapped: bool) -> Any:
+    """A method of float that is computed again in replays, by a function of `operator`."""
+
+    def computing(self: _Number, *args: Any) -> Any:
+        made = method(self, *args)
+        if made is NotImplemented:
+            return made
+        if type(made) in (float, bool) and all(type(a) in (int, float, _Number) for a in args):
+            made = _Number(made) if type(made) is float else made
+            _core.capture_number(made, function, *((*args, self) if swapped else (self, *args)))
+        else:
+            _note_use(self)
+            for a in args:
+                _note_use(a)
+        return made
+
+    return computing
+
+
+def _noting(method: Any) -> Any:
     def noting(self: _Number, *args: Any) -> Any:
-        self.used = True
+        _note_use(self)
+        for a in args:
+            _note_use(a)
         return method(self, *args)
 
     return noting
 
 
+_SILENT = (
+    "__new__ __class__ __doc__ __getattribute__ __getformat__ __init_subclass__ "
+    "__subclasshook__ fromhex"
+).split()
+_COMPUTED = "add sub mul truediv pow neg lt le gt ge eq ne".split()
 for _name in vars(float):
-    if callable(getattr(float, _name)) and _name not in (
-        *(
-            "__new__",
-            "__neg__",
-            "__getattribute__",
-            "__getformat__",
-            "__init_subclass__",
-            "__subclasshook__",
-        ),
-        *("__class__", "__doc__", "fromhex"),
-    ):
-        setattr(_Number, _name, _noting(_name))
+    _method, _plain = getattr(float, _name), _name.strip("_")
+    if _plain in _COMPUTED:
+        setattr(_Number, _name, _computing(_method, getattr(operator, _plain), False))
+    elif _plain == "bool":
+        setattr(_Number, _name, _computing(_method, operator.truth, False))
+    elif _plain[:1] == "r" and _plain[1:] in _COMPUTED:
+        setattr(_Number, _name, _computing(_method, getattr(operator, _plain[1:]), True))
+    elif callable(_method) and _name not in _SILENT:
+        setattr(_Number, _name, _noting(_method))
+def computed(function: Any, *args: Any) -> Any:
+    """What a function of numbers makes, which replays compute again."""
+    made = function(*[float.__float__(a) if type(a) is _Number else a for a in args])
+    if type(made) is not float:
+        return function(*args)
+    number = _Number(made)
+    _core.capture_number(number, function, *args)
+    return number
+
+
+_core.capture_numbers(_Number, computed)
 
 
 class Loaded:
@@ -81,15 +112,8 @@ class Loaded:
         """Tell a program which of its arguments to read where, and what has to be the same."""
         for (d, key, value), numbers in zip(self.before, self.numbers, strict=True):
             at = range(len(numbers)) if type(value) is tuple else [-1]
-            if any(type(n) is not _Number or n.is_used() for n in numbers) or not all(
-                [_is_loaded(program, d, key, i, n) for i, n in zip(at, numbers, strict=True)]
+            loaded = [type(n) is _Number and not n.used for n in numbers]
+            if not all(loaded) or not all(
+                [program.load(d, key, i, n) for i, n in zip(at, numbers, strict=True)]
             ):
                 program.fix(d, key, value)
-
-
-def _is_loaded(program: Any, d: dict[str, Any], key: str, item: int, number: _Number) -> bool:
-    """Have a program read a number anew in each replay; whether that is all the run did with it."""
-    found = program.load(d, key, item, number, False)
-    if number.minus is None:
-        return found > 0
-    return program.load(d, key, item, number.minus, True) > 0

@@ -350,6 +350,7 @@ class Compiled:
             if self._ran.schedules:
                 variant.step(self._ran.schedules)
             self.variants.insert(0, variant)
+            self._failed = 0
         else:
             self._failed += 1
             once = self._ran.imports and not after.trouble

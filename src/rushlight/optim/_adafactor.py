@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from .._core import compute, read_number
 from ._rules import RuleOptimizer, State, check_one_element, options
 from .optimizer import Group
 
@@ -71,9 +72,9 @@ class Adafactor(RuleOptimizer):
         least_root, least_size = group["eps"]
         if least_root is None:
             least_root = rl.finfo(p.dtype).eps
-        count = state["step"].item()
+        count = read_number(state["step"])
         new = count ** group["beta2_decay"]  # the weight of the present gradient in the means
-        rate = max(least_size, _size(p)) * min(lr, count**-0.5)
+        rate = compute(max, least_size, _size(p)) * compute(min, lr, count**-0.5)
         if group["weight_decay"] != 0:
             p.mul_(1 - lr * group["weight_decay"])
         square = grad * grad
@@ -85,10 +86,10 @@ class Adafactor(RuleOptimizer):
             whole = rows.mean(-2, keepdim=True).clamp_(min=least_root)
             spread = (rows @ columns).div_(whole).sqrt_()
         along = grad / spread.clamp_(min=least_root)
-        p.add_(along, alpha=-rate / max(1.0, _size(along) / group["d"]))
+        p.add_(along, alpha=-rate / compute(max, 1.0, _size(along) / group["d"]))
 
 
 def _size(tensor: Tensor) -> float:
     """The root mean square."""
-    norm: float = tensor.norm().item()
+    norm: float = read_number(tensor.norm())
     return norm / tensor.numel() ** 0.5

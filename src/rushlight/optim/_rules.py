@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from .._core import read_number
 from .optimizer import Closure, Group, Optimizer
 from .optimizer import State as State
 
@@ -87,6 +88,7 @@ class RuleOptimizer(FusedOptimizer):
     _capturable_where: ClassVar[tuple[str, ...]] = ("cuda", "xpu", "hpu", "privateuseone", "xla")
 
     _decays_itself: ClassVar[bool] = False
+    _reads_rate: ClassVar[bool] = True  # as a number
 
     def _start(self, p: Tensor, group: Group) -> State:
         """The state of a parameter before its first step, without the count."""
@@ -95,8 +97,9 @@ class RuleOptimizer(FusedOptimizer):
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         """One step of one parameter; `state["step"]` is the number of this step.
 
-        `lr` is a number, or a tensor in a step that is differentiable in it. In such a step the
-        tensors of `state` are copies that no earlier step reads.
+        `lr` is a number, or a tensor in a step that is differentiable in it; None where
+        `_reads_rate` is false. In such a step the tensors of `state` are copies that no earlier
+        step reads.
         """
         raise NotImplementedError
 
@@ -104,7 +107,7 @@ class RuleOptimizer(FusedOptimizer):
         differentiable = group.get("differentiable", False)
         if group.get("capturable"):
             check_capturable(group, self._capturable_what, self._capturable_where)
-        lr = scalar(group["lr"], differentiable)
+        lr = scalar(group["lr"], differentiable) if self._reads_rate else None
         decay = 0 if self._decays_itself else scalar(group.get("weight_decay", 0), differentiable)
         decoupled = group.get("decoupled_weight_decay", False)
         with rl.set_grad_enabled(differentiable):
@@ -138,13 +141,17 @@ def scalar(value: float, differentiable: bool = False) -> Any:
     """
     if not isinstance(value, rl.Tensor):
         return value
-    return value.reshape(()) if differentiable and value.requires_grad else value.item()
+    return value.reshape(()) if differentiable and value.requires_grad else read_number(value)
 
 
 def number_of_state(value: float) -> Tensor:
     """A number of the state as a tensor, in the precision that counts of steps have."""
-    wide = rl.get_default_dtype() is rl.float64
-    return rl.tensor(value, dtype=rl.float64 if wide else rl.float32)
+    return rl.tensor(value, dtype=dtype_of_numbers())
+
+
+def dtype_of_numbers() -> rl.dtype:
+    """The type of numbers of the state that are new."""
+    return rl.float64 if rl.get_default_dtype() is rl.float64 else rl.float32
 
 
 def new_count() -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rushlight._root import Tensor
 
+from .._core import read_number
 from ._rules import (
     RuleOptimizer,
     State,
@@ -69,7 +70,7 @@ class Adagrad(RuleOptimizer):
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
         decay = group["lr_decay"]
-        rate = lr if decay == 0 else lr / (1 + (state["step"].item() - 1) * decay)
+        rate = lr if decay == 0 else lr / (1 + (read_number(state["step"]) - 1) * decay)
         if type(grad) is not Tensor and grad.is_sparse:
             grad = grad.coalesce()
             state["sum"].add_(grad.pow(2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from .._core import read_number
 from ._rules import RuleOptimizer, State, check_options, move, new_count, options, real, scalar
 from .optimizer import Group
 
@@ -32,6 +33,8 @@ class Adam(RuleOptimizer):
         "decoupled_weight_decay": False,
         "fused": None,
     }
+
+    _reads_rate = False
 
     def __init__(
         self,
@@ -116,7 +119,7 @@ class Adam(RuleOptimizer):
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         differentiable = group["differentiable"]
         beta1, beta2 = (scalar(beta, differentiable) for beta in group["betas"])
-        count = state["step"] if differentiable else state["step"].item()
+        count = state["step"] if differentiable else read_number(state["step"])
         mean, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
         if isinstance(beta1, rl.Tensor):
             mean.lerp_(grad, (1 - beta1).to(mean.dtype))

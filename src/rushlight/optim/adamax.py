@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from .._core import read_number
 from ._rules import RuleOptimizer, State, move, options, real
 from .optimizer import Group
 
@@ -49,4 +50,4 @@ class Adamax(RuleOptimizer):
         mean.lerp_(grad, 1 - beta1)
         size = rl.maximum(largest * beta2, grad.abs().add_(group["eps"]))
         largest.copy_(size)
-        move(p, lr / (1 - beta1 ** state["step"].item()), mean, size)
+        move(p, lr / (1 - beta1 ** read_number(state["step"])), mean, size)

@@ -7,7 +7,17 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ._rules import RuleOptimizer, State, move, number_of_state, options, real, scalar
+from .._core import compute, read_number
+from ._rules import (
+    RuleOptimizer,
+    State,
+    dtype_of_numbers,
+    move,
+    number_of_state,
+    options,
+    real,
+    scalar,
+)
 from .optimizer import Group
 
 
@@ -48,7 +58,7 @@ class ASGD(RuleOptimizer):
         return {"eta": eta, "mu": mu, "ax": rl.zeros_like(p)}
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
-        count, eta, mu = (state[name].item() for name in ("step", "eta", "mu"))
+        count, eta, mu = (read_number(state[name]) for name in ("step", "eta", "mu"))
         lr = scalar(lr)
         p.mul_(1 - group["lambd"] * eta)
         move(p, eta, grad)
@@ -57,9 +67,17 @@ class ASGD(RuleOptimizer):
             average.copy_(p)
         else:
             average.add_(p.sub(average).mul_(mu))
-        # They are rounded as a new state is, also where a loaded one has the parameter's type.
         eta = lr / (1 + group["lambd"] * lr * count) ** group["alpha"]
-        state["eta"].copy_(number_of_state(eta))
-        new_mu = 1 / max(1, count - group["t0"])
+        _set(state["eta"], eta)
+        new_mu = 1 / compute(max, 1, count - group["t0"])
         if new_mu != mu:
-            state["mu"].copy_(number_of_state(new_mu))
+            _set(state["mu"], new_mu)
+
+
+def _set(held: Tensor, value: float) -> None:
+    """Sets a number of the state. It is rounded as a new one is, also where a loaded one has the
+    parameter's type."""
+    if held.dtype is dtype_of_numbers():
+        held.zero_().add_(value)  # which replays of a captured step do, too
+    else:
+        held.copy_(number_of_state(value))

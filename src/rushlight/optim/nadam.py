@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from .._core import read_number
 from ._rules import RuleOptimizer, State, move, number_of_state, options, real
 from .optimizer import Group
 
@@ -52,11 +53,11 @@ class NAdam(RuleOptimizer):
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        count = state["step"].item()
+        count = read_number(state["step"])
         mu, next_mu = (
             beta1 * (1 - 0.5 * 0.96 ** (n * group["momentum_decay"])) for n in (count, count + 1)
         )
-        product = state["mu_product"].mul_(mu).item()
+        product = read_number(state["mu_product"].mul_(mu))
         mean, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from .._core import read_number
 from ._rules import RuleOptimizer, State, move, options, real, root
 from .optimizer import Group
 
@@ -49,7 +50,7 @@ class RAdam(RuleOptimizer):
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        count = state["step"].item()
+        count = read_number(state["step"])
         mean, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)

@@ -25,6 +25,8 @@ class Rprop(RuleOptimizer):
 
     _newer_options = RuleOptimizer._newer_options | {"capturable": False}
 
+    _reads_rate = False
+
     def __init__(
         self,
         params: object,
