@@ -67,6 +67,8 @@ for _name in vars(float):
         setattr(_Number, _name, _computing(_method, getattr(operator, _plain[1:]), True))
     elif callable(_method) and _name not in _SILENT:
         setattr(_Number, _name, _noting(_method))
+
+
 def computed(function: Any, *args: Any) -> Any:
     """What a function of numbers makes, which replays compute again."""
     made = function(*[float.__float__(a) if type(a) is _Number else a for a in args])

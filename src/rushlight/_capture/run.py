@@ -24,6 +24,7 @@ from .._core import Tensor
 from .._devices.generator import default_generator
 from .calls import Ran, observe, title_of
 from .check import Checked
+from .counters import Counter
 from .islands import Islands
 from .node import Arrivals, Graph, Start, Way
 from .numbers import Loaded
@@ -93,6 +94,7 @@ class Variant:
     program: Any
     function: Callable[..., Any]
     graph: Graph | None
+    leaves_state = True  # whether a replay does what else the call does
 
     def __init__(
         self, function: Any, state: State, program: Any, leaves: list[Any], spec: Any, graph: Any
@@ -115,17 +117,24 @@ class Variant:
             made = None
         return functools.partial(self.program.call, self.guards, made)
 
-    def step(self, schedules: list[Any]) -> None:
-        """Have these schedules take a step after each replay."""
+    def surround(self, counters: list[Counter], schedules: list[Any]) -> None:
+        """Have a replay count, and schedules take a step after it."""
         replayed = self.replayed
 
-        def stepping(args: Any, kwargs: Any) -> Any:
+        def surrounded(args: Any, kwargs: Any) -> Any:
+            for counter in counters:
+                if not counter.fits():
+                    return NotImplemented
             made = replayed(args, kwargs)
-            for schedule in schedules if made is not NotImplemented else ():
+            if made is NotImplemented:
+                return made
+            for counter in counters if self.leaves_state else ():
+                counter.add()
+            for schedule in schedules if self.leaves_state else ():
                 schedule.step()
             return made
 
-        self.replayed = stepping
+        self.replayed = surrounded
 
     def result(self, outputs: tuple[Tensor, ...]) -> Any:
         leaves = [outputs[value] if is_output else value for is_output, value in self.leaves]
@@ -139,7 +148,9 @@ def _flat(n: int) -> Any:
 
 
 class CheckedVariant(Checked, Variant):
-    """A captured run whose replays are compared with eager calls."""
+    """A captured run whose replays are compared with eager calls, which leave the state."""
+
+    leaves_state = False
 
 
 _variant: type[Variant] = Variant
@@ -176,6 +187,7 @@ class Compiled:
         self.why: str | None = None  # why the last capture failed
         self._ran: Ran | None = None
         self._calls = self._failed = 0
+        self._counters: list[Counter] = []
         self._graphs = False  # whether results have a graph
         # How gradients of the results arrived: in the watched call, and since.
         self._arrivals: Arrivals | None = None
@@ -288,7 +300,7 @@ class Compiled:
     def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         assert self._ran is not None
         asks = {"loaded": True, "hooks": not self._graphs}
-        before = State(self.function, args, kwargs, self._ran, **asks)
+        before = State(self.function, args, kwargs, self._ran, **asks, counters=self._counters)
         if before.trouble:
             self._stop(before.trouble)
             return self.function(*args, **kwargs)
@@ -305,6 +317,8 @@ class Compiled:
         leaves, spec = tree_flatten(result)
         outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
         after = State(self.function, args, kwargs, self._ran, **asks)
+        counters = before.counters(after, self._ran) if after.trouble is None else []
+        self._counters = counters
         self.why = _why(self._ran, before, after, leaves, result) or loaded.trouble
         items = _items(self._ran.values, leaves)
         if items is None:
@@ -315,8 +329,8 @@ class Compiled:
         grads: list[Tensor] = []
         written: list[Tensor] = []
         if self.why is None and _core.captures() and any(map(_core.has_graph, outputs)):
-            if self._ran.schedules:
-                self.why = "gives back a graph, and steps a schedule"
+            if self._ran.schedules or counters:
+                self.why = "gives back a graph, and counts or steps a schedule"
             elif items:
                 self.why = "gives back a number and a graph: return loss.detach() with it"
             elif start is None:
@@ -347,8 +361,8 @@ class Compiled:
             told = [(True, number[id(x)]) if isinstance(x, Tensor) else (False, x) for x in leaves]
             variant = _variant(self.function, before, program, told, spec, graph)
             variant.items = [(at, shown + i) for i, at in enumerate(items or ())]
-            if self._ran.schedules:
-                variant.step(self._ran.schedules)
+            if self._ran.schedules or counters:
+                variant.surround(counters, self._ran.schedules)
             self.variants.insert(0, variant)
             self._failed = 0
         else:

@@ -31,6 +31,7 @@ from .._devices.generator import Generator
 from ..autograd.grad_mode import no_grad
 from . import calls
 from .calls import Ran, is_librarys, names_of
+from .counters import Counter, counted
 
 ABSENT: Any = Guards  # in the place of a value that is not there
 _MOST = 100_000  # objects
@@ -111,6 +112,7 @@ class State:
     loaded: the numbers in the groups of the library's own optimizers are compared by type and by
     whether they are zero, unless code of the program reads groups; `State.loaded` lists them.
     hooks: those of tensors may run, and read state, too.
+    counters: numbers that the run may count up.
     """
 
     trouble: str | None
@@ -124,8 +126,10 @@ class State:
         *,
         loaded: bool = False,
         hooks: bool = True,
+        counters: Iterable[Counter] = (),
     ) -> None:
         self.trouble = ran.trouble or Guards.obstacle()
+        self._counters = {(id(c.place), c.key) for c in counters}
         self.tensors: dict[Tensor, str] = {}
         self.inputs: list[Tensor] = []
         self.loaded: list[tuple[dict[str, Any], str]] = []
@@ -187,7 +191,8 @@ class State:
             if id(held) in self._seen:
                 self._fail(f"{path} is also reached otherwise: pass it in only, or not at all")
         for names, expected in self._lookups.values():
-            self._row(0, (names, expected, None, True, None))
+            kept = {k: v for k, v in expected.items() if not self._counts(names, k)}
+            self._row(0, (names, kept, None, True, None))
         offsets = not self._program.isdisjoint(("storage_offset", "as_strided", "set_", "data_ptr"))
         gradients = not self._names.isdisjoint(("grad", "_grad", "backward"))
         asked = offsets, self._local, gradients
@@ -433,8 +438,9 @@ class State:
             value = cell.cell_contents
         except ValueError:
             value = ABSENT
-        self._row(5, (cell, value))
-        self._note("cell", path, cell, {"": value})
+        if not self._counts(cell, path):
+            self._row(5, (cell, value))
+        self._note("cell", path, cell, {path: value})
         self._visit(value, path)
 
     def _method(self, o: types.MethodType, path: str) -> None:
@@ -459,9 +465,13 @@ class State:
         self._seen[id(d)] = d
         parts = {k: v for k, v in d.items() if names is None or k in names}
         self._note("attributes", path, d, parts)
-        self._row(0, (d, parts, names, False, None))
+        counts = frozenset(k for k in parts if self._counts(d, k)) or None
+        self._row(0, (d, parts, names, False, counts))
         for key, value in parts.items():
             self._visit(value, f"{path}.{key}")
+
+    def _counts(self, place: object, key: object) -> bool:
+        return (id(place), key) in self._counters
 
     def _instance(self, o: Any, path: str) -> None:
         cls = type(o)
@@ -652,6 +662,8 @@ class State:
             for key, value in record.parts.items():
                 if record.loaded and key in record.loaded:
                     continue  # Loaded.put_back has seen whether the run changed it
+                if self._counts(record.object, key):
+                    continue
                 now = after.parts.get(key, ABSENT)
                 if now is ABSENT:
                     now = record.now(key)
@@ -673,6 +685,24 @@ class State:
             paths = [*self.tensors.values(), *("an argument",) * len(self.inputs)]
             return f"`{paths[altered]}` got other memory, another shape, flags, history or hooks"
         return None
+
+    def counters(self, later: State, ran: Ran) -> list[Counter]:
+        """The numbers that the run between this state and a later one has counted up."""
+        found = []
+        classes = {id(d): cls for _, cls, d in self._rows[3]}
+        for record in self._records.values():
+            place, kind = record.object, record.kind
+            if kind not in ("attributes", "globals", "cell") or isinstance(place, type):
+                continue
+            if kind == "attributes" and id(place) not in self._seen:
+                continue  # of an argument, which is compared as a whole
+            for key, value in record.parts.items():
+                now = place.cell_contents if kind == "cell" else place.get(key, ABSENT)
+                if Guards.same(value, now):
+                    continue
+                counter = counted(ran, kind, place, key, (value, now), classes.get(id(place)))
+                found += [counter] if counter else []
+        return found
 
 
 _ADVICE = "make it a tensor, or pass it in"
