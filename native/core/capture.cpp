@@ -337,8 +337,16 @@ void record_fill(Tensor* to, char byte) {
   if (recording()) add_step(std::move(step));
 }
 
+// Whether a tensor was made of Python's numbers, and nothing has written it.
+bool is_constant(const Tensor* t) {
+  const auto found = r().memory_of.find(t->storage());
+  if (found == r().memory_of.end()) return false;
+  const Memory& m = r().body.memories[static_cast<size_t>(found->second)];
+  return m.origin == Memory::Made && !m.contents.empty() && !m.changed;
+}
+
 bool record_truth(Tensor* t) {
-  if (std::exchange(r().allowed, false)) return true;
+  if (std::exchange(r().allowed, false) || is_constant(t)) return true;
   if ((r().body.split >= 0 && r().has_effects) || t->numel() != 1 || category_of(t->dtype) > Category::Integer || t->flags & kLazy)
     return false;
   Step step = new_step(Step::Check, "compare");
@@ -793,11 +801,12 @@ PyObject* read_method = nullptr;
 // read_number(tensor): item(), which is read again in each replay.
 PyObject* read_number(PyObject*, PyObject* o) {
   static PyObject* const kItem = PyUnicode_InternFromString("item");
-  if (!recording() || !number_type) return PyObject_CallMethodNoArgs(o, kItem);
+  if (!recording() || !number_type || !is_tensor(o)) return PyObject_CallMethodNoArgs(o, kItem);
   Ref made;
   {
     const WithinStep inside;
     made = Ref(PyObject_CallMethodNoArgs(o, kItem));
+    if (made && is_constant(as_tensor(o))) return made.release();
     if (made && PyFloat_CheckExact(made.get())) made = Ref(PyObject_CallOneArg(as_object(number_type), made.get()));
   }
   if (!made) return nullptr;

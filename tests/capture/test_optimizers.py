@@ -198,6 +198,39 @@ def test_a_step_from_loaded_state():
     same(make, batch, calls=8, after=told, replayed=None)
 
 
+@pytest.mark.parametrize("clips", [False, True])
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_a_scaler_of_gradients(name, clips):
+    """Its factor grows, and falls after gradients that are infinite."""
+
+    def make():
+        net = nn.Linear(3, 2)
+        opt = OPTIMIZERS[name](net.parameters(), lr=0.01)
+        opt.schedule, opt.scaler = None, torch.amp.GradScaler("cpu", 2.0**10, growth_interval=5)
+
+        def step(x):
+            opt.zero_grad()
+            loss = net(x).square().mean()
+            opt.scaler.scale(loss).backward()
+            if clips:
+                opt.scaler.unscale_(opt)
+                nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            opt.scaler.step(opt)
+            opt.scaler.update()
+            return loss.detach()
+
+        return step, [net, opt]
+
+    def inputs(number):
+        return (torch.randn(4, 3) * (float("inf") if number in (9, 10, 21) else 1),)
+
+    def after(number, result, held):
+        return repr(held[1].scaler.state_dict()), told(number, result, held)
+
+    compiled = same(make, inputs, calls=30, after=after)
+    assert len(variants(compiled)) == 2  # with a step of the optimizer, and without
+
+
 # --- schedules ---
 
 PLANS = [

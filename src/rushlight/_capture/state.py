@@ -691,7 +691,8 @@ class State:
         found = []
         classes = {id(d): cls for _, cls, d in self._rows[3]}
         for record in self._records.values():
-            place, kind = record.object, record.kind
+            place: Any = record.object
+            kind = record.kind
             if kind not in ("attributes", "globals", "cell") or isinstance(place, type):
                 continue
             if kind == "attributes" and id(place) not in self._seen:

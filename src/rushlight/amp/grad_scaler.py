@@ -11,7 +11,7 @@ from typing import Any
 from .. import _root as rl
 from .._base.errors import warn
 from .._base.outside import np
-from .._core import Tensor
+from .._core import Tensor, compute, read_number
 from ..optim import Optimizer
 from .autocast_mode import is_autocast_available
 
@@ -32,7 +32,11 @@ def _refresh_per_optimizer_state() -> dict[str, object]:
 
 def _infinite(states: Iterable[dict[str, Any]]) -> bool:
     """Whether a gradient of these optimizers is infinite or NaN."""
-    return any(found.item() for s in states for found in s["found_inf_per_device"].values())
+    return any(read_number(t) for s in states for t in s["found_inf_per_device"].values())
+
+
+def _inverse(scale: float) -> float:
+    return float(1.0 / np.float64(scale))
 
 
 class GradScaler:
@@ -172,7 +176,7 @@ class GradScaler:
             )
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        self._looked_at(optimizer, float(1.0 / np.float64(scale.item())))
+        self._looked_at(optimizer, compute(_inverse, read_number(scale)))
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -234,14 +238,13 @@ class GradScaler:
         elif _infinite(self._per_optimizer_states.values()):
             scale.mul_(self._backoff_factor)
             self._growth_tracker.zero_()
-        else:
+        else:  # in tensors, so that torch.compile can capture it
             self._growth_tracker += 1
-            if self._growth() == self._growth_interval:
-                grown = scale * self._growth_factor
-                if bool(rl.isfinite(grown)):
-                    scale.copy_(grown)
-                self._growth_tracker.zero_()
-        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+            due = self._growth_tracker == self._growth_interval
+            grown = scale * self._growth_factor
+            scale.copy_(rl.where(due & rl.isfinite(grown), grown, scale))
+            self._growth_tracker.masked_fill_(due, 0)
+        self._per_optimizer_states.clear()
 
     def get_scale(self) -> float:
         """The factor."""
