@@ -34,7 +34,8 @@ KINDS = ["float32", "float32", "float64", "float64", "complex64", "bfloat16", "f
 
 # {a}, {b}: values that there are; {c}: one that is made; {w}: a leaf; {u}: a buffer; {s}: a
 # statement. i: indices; n: a number; how: a dict. What ends a capture has a ~ and is rare.
-STATEMENTS = """
+STATEMENTS = (
+    """
 {c} = {a} + {b}
 {c} = {a} * {b}
 {c} = {a} / 2 - {b}
@@ -254,7 +255,10 @@ try:\n    {s}\nfinally:\n    {u}.add_(1)
 for _ in range(2):\n    {s}\n    {s}
 with torch.no_grad():\n    {s}\n    {s}
 if {a}.sum() > 0:\n    {s}\nelse:\n    {s}
-""".strip().replace("\\n", "\x00").splitlines()
+""".strip()
+    .replace("\\n", "\x00")
+    .splitlines()
+)
 STATEMENTS = [text.replace("\x00", "\n") for text in STATEMENTS]
 STATEMENTS = [s.lstrip("~") for s in STATEMENTS for _ in range(1 if s.startswith("~") else 5)]
 
@@ -439,7 +443,9 @@ def program(seed: int) -> str:
     space |= {**numbers, "indices": torch.tensor([0, 1])}
     exec(AGAIN, space)
     short = textwrap.indent("\n".join(_lines(draw, space, draw.randint(1, 4))), "    ")
-    half = f"def half(x0, x1=None, i=indices, n=2, how={{}}):\n    x1 = x0\n{short}\n    return x0\n"
+    half = (
+        f"def half(x0, x1=None, i=indices, n=2, how={{}}):\n    x1 = x0\n{short}\n    return x0\n"
+    )
     for made in [n for n in space if n[0] == "x" and n[1:].isdigit() and n not in ("x0", "x1")]:
         del space[made]
     space["half"] = lambda x: x * 2
@@ -471,7 +477,9 @@ def run(seed: int, calls: int = 9) -> tuple[str, str]:
     for number in range(calls):
         event = draw.choice(EVENTS) if number > 3 and draw.random() < 0.4 else "pass"
         mode = draw.choice(modes) if number > 3 else modes[0]
-        results = [_called(w, step, number, event, mode) for w, step in zip(worlds, steps, strict=True)]
+        results = [
+            _called(w, step, number, event, mode) for w, step in zip(worlds, steps, strict=True)
+        ]
         if results[0] != results[1]:
             what = different(results[0], results[1])
             return "wrong", f"call {number + 1} after {event!r}, {worlds[0].layout}\n{text}\n{what}"

@@ -1,6 +1,6 @@
 """Many replays and many captures keep no memory.
 
-    python -m capture.test_endurance     a million replays and ten thousand captures; in tests/
+python -m capture.test_endurance     a million replays and ten thousand captures; in tests/
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def rss_now() -> int:
 
 
 def training() -> tuple[Any, Callable[[], tuple[Any, ...]]]:
-    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Dropout(0.1), nn.Linear(4, 2))
+    net = nn.Sequential(
+        nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Dropout(0.1), nn.Linear(4, 2)
+    )
     opt = torch.optim.Adam(net.parameters())
 
     def step(x: Any, y: Any) -> Any:
@@ -158,8 +160,9 @@ def main() -> None:
             begin = time.perf_counter()
             objects, more, before = kept(what(make), turns // len(PROGRAMS), count)
             print(
-                f"{turns // len(PROGRAMS):,} {what.__name__} of {make.__name__}: {objects:+} objects, "
-                f"{before / 2**20:.1f} MiB {more / 2**20:+.2f}, {time.perf_counter() - begin:.0f} s",
+                f"{turns // len(PROGRAMS):,} {what.__name__} of {make.__name__}: {objects:+} "
+                f"objects, {before / 2**20:.1f} MiB {more / 2**20:+.2f}, "
+                f"{time.perf_counter() - begin:.0f} s",
                 flush=True,
             )
 

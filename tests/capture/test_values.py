@@ -184,7 +184,9 @@ def test_an_exception_after_writes_leaves_what_eager_leaves(refuses: Any) -> Non
         for number in range(7):
             bad = torch.tensor([0, 2])
             try:
-                found.append(bits(step(torch.full((2,), float(number)), bad if number == 5 else given)))
+                found.append(
+                    bits(step(torch.full((2,), float(number)), bad if number == 5 else given))
+                )
             except (RuntimeError, IndexError) as error:
                 found.append((type(error), str(error)))
             found.append([bits([w.grad, buffer]), w._version, buffer._version])

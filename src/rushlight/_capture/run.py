@@ -368,7 +368,7 @@ class Compiled:
         else:
             self._failed += 1
             once = self._ran.imports and not after.trouble
-            if not once and (self._ran.trouble or after.trouble) or self._failed >= _TRIES:
+            if (not once and (self._ran.trouble or after.trouble)) or self._failed >= _TRIES:
                 self._stop(self.why)
         if graph is None or start is None or not graph.spent:
             return result
