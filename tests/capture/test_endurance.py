@@ -139,16 +139,20 @@ def _needs_proc() -> None:
         pytest.skip("there is no /proc here")
 
 
+def keeps(turns: Iterator[None], count: int, warm: int) -> bool:
+    """Whether each of three spans keeps something: once, that may be anybody's."""
+    spans = (kept(turns, count, warm) for _ in range(3))
+    return all(objects >= 30 or memory >= 500_000 for objects, memory, _ in spans)
+
+
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_replays_keep_no_memory(make: Any) -> None:
-    objects, memory, _ = kept(replays(make), 3000, 500)
-    assert objects < 30 and memory < 500_000
+    assert not keeps(replays(make), 3000, 500)
 
 
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_captures_keep_no_memory(make: Any) -> None:
-    objects, memory, _ = kept(captures(make), 60, 60)
-    assert objects < 30 and memory < 500_000
+    assert not keeps(captures(make), 60, 60)
 
 
 def main() -> None:
