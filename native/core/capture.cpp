@@ -270,7 +270,8 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
   if (!result) end_capture("raises an exception, and catches it");
   keep_what_is_told(&step);
   if (!result || kernel.border == Border::Asks) return result;
-  const bool reads = kernel.border == Border::Reads, compares = looks_at_values(kernel, args, kwnames ? n + PyTuple_GET_SIZE(kwnames) : n);
+  const bool reads = kernel.border == Border::Reads,
+             compares = looks_at_values(kernel, args, kwnames ? n + PyTuple_GET_SIZE(kwnames) : n);
   const bool done = result != Py_NotImplemented;
   if (compares && ((r().body.split >= 0 && r().has_effects) || !done || (reads && !is_plain(result))))
     end_capture("asks for values of a tensor");

@@ -943,7 +943,8 @@ const KernelRows rows{
     long_kernel<scatter_zero, "scatter_zero(x, dim, index): writes x">(),
     long_kernel<index_fill, "index_fill(x, dim, index, value): writes x; the value is a number">(),
     long_kernel<take, "take(x, index): of x as one row">(),
-    long_kernel<masked_scatter, "masked_scatter(x, mask, source): x with the elements of the source where the mask holds">(Border::Refuses),
+    long_kernel<masked_scatter, "masked_scatter(x, mask, source): x with the elements of the source where the mask holds">(
+        Border::Refuses),
     long_kernel<scatter_reduce, "scatter_reduce(x, dim, index, src, reduce, include_self): writes x">(),
     long_kernel<one_hot, "one_hot(index, classes): 1 at the place that each index names">(),
     long_kernel<segment_reduce, "segment_reduce(x, lengths, reduce, axis, initial): of segments of a dimension">(),

@@ -195,7 +195,8 @@ const KernelRows rows{
     long_kernel<nonzero_static, "nonzero_static(a, size, fill_value): of so many rows">(),
     long_kernel<nonzero_columns, "nonzero_columns(a): the same, one tensor a dimension">(Border::Refuses),
     long_kernel<masked_select, "masked_select(x, mask)">(Border::Refuses),
-    long_kernel<masked_select_backward, "masked_select_backward(g, mask, shape): zeros with g where the mask holds">(Border::Refuses),
+    long_kernel<masked_select_backward, "masked_select_backward(g, mask, shape): zeros with g where the mask holds">(
+        Border::Refuses),
 };
 
 }  // namespace

@@ -224,7 +224,8 @@ Pair fractional_max_pool(const TensorInfo& x, const TensorInfo& samples, const S
 const KernelRows rows{
     long_kernel<im2col, "im2col(x, kernel, dilation, padding, stride): the patches of images, a column each">(),
     long_kernel<col2im, "col2im(columns, size, kernel, dilation, padding, stride): the sum of patches at their places">(),
-    long_kernel<fractional_max_pool, "fractional_max_pool(x, samples, kernel, output_size): (out, indices into the flat volume)">(Border::Refuses),
+    long_kernel<fractional_max_pool, "fractional_max_pool(x, samples, kernel, output_size): (out, indices into the flat volume)">(
+        Border::Refuses),
 };
 
 }  // namespace

@@ -335,7 +335,8 @@ Ref bin_counts(const TensorInfo& x, Given<"Sequence[Tensor]"> list, const Tensor
 }
 
 const KernelRows rows{
-    long_kernel<distinct_elements, "distinct(a, dim, consecutive, inverse=True, counts=True): (elements, inverse, counts)">(Border::Refuses),
+    long_kernel<distinct_elements, "distinct(a, dim, consecutive, inverse=True, counts=True): (elements, inverse, counts)">(
+        Border::Refuses),
     long_kernel<search_rows, "searchsorted(bounds, values, right, side, int32, sorter=None)">(),
     long_kernel<is_among, "isin(elements, among, invert)">(),
     long_kernel<histc, "histc(a, bins, min, max)">(Border::Refuses),

@@ -299,7 +299,7 @@ class Compiled:
 
     def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         assert self._ran is not None
-        asks = {"loaded": True, "hooks": not self._graphs}
+        asks: dict[str, Any] = {"loaded": True, "hooks": not self._graphs}
         before = State(self.function, args, kwargs, self._ran, **asks, counters=self._counters)
         if before.trouble:
             self._stop(before.trouble)
