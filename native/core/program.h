@@ -67,22 +67,30 @@ struct BoundMachine {
   std::vector<std::vector<char>> repeated;  // of the registers behind the inputs, and of inputs that are numbers
 };
 
-// Note [Strips]: steps that compute large results element by element, of so many elements, run as a group: all of them on one strip,
-// then on the next. What they make for each other lies in memory of a strip's size, which stays in the cache. To bring them
+struct Step;
+
+// Note [Strips]: steps that compute many elements one by one, as many each, run as a group: all of them on one strip, then on the
+// next. What they make for each other lies in memory of a strip's size, which stays in the cache. To bring those of large arrays
 // together, steps between them that need nothing of the group go before it, and the others after it. Each element is computed as
 // in eager, so the bits are the same. A group writes only memory that the run made, which nothing else shows.
 struct Strips {
-  struct Lane {  // an argument of a step
-    Tensor* tensor = nullptr;  // borrowed
-    double number = 0;  // where there is no tensor: an element of the compute type
+  struct Lane {  // an argument of a step, a number, or what a step's instructions make for each other
+    int operand = -1;
     DType dtype = DType::F32;
     Py_ssize_t advance = 0;  // bytes from one element to the next
     Py_ssize_t own = -1;  // the place in the strips' own memory, or -1
-    char* data = nullptr;  // of the replay
+    std::vector<char> numbers;  // a strip of equal ones
   };
-  Py_ssize_t numel;
+  struct Call {
+    BlockFn block;  // of four lanes; nullptr: the step runs, whose arguments are the lanes from the first on
+    const Step* step;  // borrowed
+    uint32_t lanes[4];
+  };
+  Py_ssize_t numel, size;  // elements; those of a strip
   int count;  // of steps
-  std::vector<Lane> lanes;  // of all steps, one after another
+  std::vector<Lane> lanes;
+  std::vector<Call> calls;
+  Py_ssize_t own_bytes = 0;  // of memories
   std::vector<Py_ssize_t> own;  // by memory
 };
 
@@ -132,7 +140,7 @@ struct Step {
 struct Call {
   enum Kind : uint8_t { AStep, Strips, Block, Told } kind;
   size_t step;  // AStep, Strips
-  size_t at = 0;  // Block, Told: of the first address
+  size_t at = 0;  // of the first address
   Py_ssize_t n = 0;  // Block: elements
   BlockFn block = nullptr;  // of a, b, c, out
   rushlight::Told told = nullptr;
@@ -261,5 +269,5 @@ int run_number(Step& step);  // as run_step
 // strips.cpp
 void find_strips(Body* body);  // before memory is planned
 void bind_strips(Body* body, size_t first);  // when there are tensors
-int run_strips(const Step* steps);  // -1 with an exception
+void run_strips(const Strips& strips, char* const* at);  // at: an address of each lane
 }  // namespace rushlight

@@ -158,7 +158,12 @@ void make_calls(Body* body) {
     if (i == split) body->split_call = body->calls.size();
     if (step.kind == Step::Number && step.ahead) continue;
     if (step.strips) {
-      body->calls.push_back({Call::Strips, i});
+      body->calls.push_back({Call::Strips, i, body->addresses.size()});
+      for (const Strips::Lane& lane : step.strips->lanes) {
+        const Operand* o = lane.operand < 0 || lane.own >= 0 ? nullptr : &body->operands[static_cast<size_t>(lane.operand)];
+        if (o) address(o->memory, o->offset);
+        else fixed(lane.numbers.data());
+      }
       i += static_cast<size_t>(step.strips->count) - 1;
     } else if (step.kind == Step::Block) {
       add_block(i, step.block, step.size);
@@ -591,7 +596,7 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
       char* const* at = body.addresses.data() + call.at;
       switch (call.kind) {
         case Call::AStep: stopped = run_step(body.steps[call.step]); break;
-        case Call::Strips: stopped = run_strips(&body.steps[call.step]); break;
+        case Call::Strips: run_strips(*body.steps[call.step].strips, at); break;
         case Call::Block: call.block(at[0], at[1], at[2], at[3], call.n); break;
         case Call::Told: call.told(call.fixed, at); break;
       }

@@ -1,5 +1,6 @@
 // Large steps that compute element by element, run strip by strip (Note [Strips], program.h).
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/layout.h"
@@ -9,10 +10,11 @@ namespace rushlight {
 
 namespace {
 
-constexpr Py_ssize_t kLarge = 2 * 4096;   // elements
-constexpr Py_ssize_t kStrip = 2048;       // elements
+constexpr Py_ssize_t kStrip = 1024;       // elements, of arrays that the second cache holds
 constexpr Py_ssize_t kOwn = 48 << 10;     // bytes on the stack for what only the strips use
-constexpr size_t kFar = 32;               // so many other steps between two of a group
+constexpr Py_ssize_t kLongStrip = 2048;   // of larger ones
+constexpr Py_ssize_t kCached = 1 << 15;   // elements of an array that the second cache holds, with others
+constexpr size_t kFar = 32;               // so many other steps between two of a group of larger ones
 
 Py_ssize_t numel_of(const Operand& o) {
   Py_ssize_t n = 1;
@@ -51,7 +53,7 @@ Py_ssize_t size_in_strips(const Body& body, const Step& step) {
   if (step.kind != Step::Machine && step.kind != Step::Block && step.kind != Step::Fill) return 0;
   const Operand& out = body.operands[static_cast<size_t>(step.args.back().operand)];
   const Py_ssize_t numel = numel_of(out);
-  if (numel < kLarge || advance_of(out, numel) <= 0 || body.memories[static_cast<size_t>(out.memory)].origin != Memory::Made)
+  if (numel <= kStrip || advance_of(out, numel) <= 0 || body.memories[static_cast<size_t>(out.memory)].origin != Memory::Made)
     return 0;
   if (!step.numbers.empty() || (step.kind == Step::Fill && step.size != numel * item_size(out.dtype))) return 0;
   for (size_t k = 0; k + 1 < step.args.size(); ++k) {
@@ -157,6 +159,7 @@ void arrange(Body* body, const Group& group, Py_ssize_t numel) {
   }
   auto strips = std::make_unique<Strips>();
   strips->numel = numel;
+  strips->size = numel > kCached ? kLongStrip : kStrip;
   strips->count = static_cast<int>(group.steps.size());
   // Each memory of the group's own has room for a strip, as long as it is used.
   struct Room {
@@ -180,14 +183,15 @@ void arrange(Body* body, const Group& group, Py_ssize_t numel) {
     const Py_ssize_t item = item_size(out.dtype);
     auto room = std::find_if(rooms.begin(), rooms.end(), [&](const Room& r) { return r.item == item && r.until < k; });
     if (room == rooms.end()) {
-      if (bytes + item * kStrip > kOwn) continue;
+      if (bytes + item * strips->size > kOwn) continue;
       room = rooms.insert(rooms.end(), {item, bytes, 0});
-      bytes += item * kStrip;
+      bytes += item * strips->size;
     }
     room->until = used[number].back();
     strips->own[number] = room->at;
     m.in_strips = true;
   }
+  strips->own_bytes = bytes;
   for (Memory& m : body->memories) {
     if (m.first >= first && m.first <= last) m.first = first;
     if (m.last >= first && m.last <= last) m.last = last;
@@ -206,74 +210,124 @@ void arrange(Body* body, const Group& group, Py_ssize_t numel) {
 void find_strips(Body* body) {
   const size_t n = body->steps.size();
   for (size_t i = 0; i < n; ++i) {
+    if (const Strips* made = body->steps[i].strips.get()) {
+      i += static_cast<size_t>(made->count) - 1;
+      continue;
+    }
     const Py_ssize_t numel = size_in_strips(*body, body->steps[i]);
     if (!numel) continue;
+    const size_t far = numel > kCached ? kFar : 1;
     Group group(*body, numel);
     group.join(i);
     const size_t end = body->split >= 0 && i < static_cast<size_t>(body->split) ? static_cast<size_t>(body->split) : n;
-    for (size_t k = i + 1; k < end && k <= group.steps.back() + kFar && !group.is_border(k); ++k) {
+    for (size_t k = i + 1; k < end && k <= group.steps.back() + far && !body->steps[k].strips && !group.is_border(k); ++k) {
       if (size_in_strips(*body, body->steps[k]) != numel || !group.join(k)) group.pass(k);
     }
     if (group.steps.size() < 2) continue;
     arrange(body, group, numel);
-    i = group.steps.back();
+    --i;  // what is between the steps of a group may be one, too
   }
 }
+
+namespace {
+
+uint32_t add_number(Strips* strips, DType type, double v) {
+  Strips::Lane lane;
+  lane.dtype = type;
+  const float narrow = static_cast<float>(v);
+  const char* from = type == DType::F32 ? reinterpret_cast<const char*>(&narrow) : reinterpret_cast<const char*>(&v);
+  for (Py_ssize_t i = 0; i < strips->size; ++i) lane.numbers.insert(lane.numbers.end(), from, from + item_size(type));
+  strips->lanes.push_back(std::move(lane));
+  return static_cast<uint32_t>(strips->lanes.size() - 1);
+}
+
+// Makes a machine's instructions calls, where its operands, from lane `first` on, are whole; false where it stays a machine.
+bool add_calls(const Step& step, uint32_t first, Strips* strips) {
+  const Program& program = *step.program;
+  const size_t n = step.args.size() - 1, leaves = n + program.constants.size();
+  const Py_ssize_t bytes = strips->size * item_size(step.compute);
+  bool fits = (step.compute == DType::F32 || step.compute == DType::F64) && !program.code.empty() &&
+              program.code.back().dst == program.result;
+  for (size_t i = 0; i <= n; ++i) {
+    const Strips::Lane& lane = strips->lanes[first + i];
+    fits &= lane.dtype == step.compute && (lane.advance || !lane.numbers.empty());
+  }
+  std::array<uint32_t, 256> lane_of{};  // of a register; 0: none
+  Py_ssize_t own = strips->own_bytes;
+  for (const Instr& i : program.code) {
+    fits = fits && i.dst >= leaves && kernels().block(i.op, step.compute);
+    if (!std::exchange(lane_of[i.dst], 1)) own += bytes;
+  }
+  if (!fits || own > kOwn) return false;
+  lane_of.fill(0);
+  own = strips->own_bytes;
+  for (size_t i = 0; i < leaves; ++i)
+    lane_of[i] = i < n ? first + static_cast<uint32_t>(i) : add_number(strips, step.compute, program.constants[i - n]);
+  for (const Instr& i : program.code) {
+    const uint32_t a = lane_of[i.a], b = lane_of[i.b], c = lane_of[i.c];
+    uint32_t& to = lane_of[i.dst];
+    if (&i == &program.code.back()) {
+      to = first + static_cast<uint32_t>(n);
+    } else if (!to) {
+      to = static_cast<uint32_t>(strips->lanes.size());
+      strips->lanes.push_back({-1, step.compute, 0, own, {}});
+      own += bytes;
+    }
+    strips->calls.push_back({kernels().block(i.op, step.compute), nullptr, {a, b, c, to}});
+  }
+  return true;
+}
+
+}  // namespace
 
 void bind_strips(Body* body, size_t first) {
   Strips& strips = *body->steps[first].strips;
+  strips.lanes.emplace_back();  // of what is not there
   for (int k = 0; k < strips.count; ++k) {
     const Step& step = body->steps[first + static_cast<size_t>(k)];
-    for (size_t a = 0; a < step.args.size(); ++a) {
-      Strips::Lane lane;
-      lane.number = 0;
-      if (const int o = step.args[a].operand; o >= 0) {
-        const Operand& operand = body->operands[static_cast<size_t>(o)];
-        lane.tensor = as_tensor(operand.tensor);
-        lane.dtype = operand.dtype;
-        lane.advance = advance_of(operand, strips.numel);
-        lane.own = strips.own[static_cast<size_t>(operand.memory)];
-      } else {
-        const double v = PyFloat_AsDouble(step.args[a].object);
-        lane.dtype = step.compute;
-        if (step.compute == DType::F32) *reinterpret_cast<float*>(&lane.number) = static_cast<float>(v);
-        else lane.number = v;
+    const uint32_t from = static_cast<uint32_t>(strips.lanes.size()), n = static_cast<uint32_t>(step.args.size()) - 1;
+    for (const Value& v : step.args) {
+      if (v.operand < 0) {
+        add_number(&strips, step.compute, PyFloat_AsDouble(v.object));
+        continue;
       }
-      strips.lanes.push_back(lane);
+      const Operand& o = body->operands[static_cast<size_t>(v.operand)];
+      strips.lanes.push_back({v.operand, o.dtype, advance_of(o, strips.numel), strips.own[static_cast<size_t>(o.memory)], {}});
     }
+    if (step.kind == Step::Block) strips.calls.push_back({step.block, nullptr, {from, n > 1 ? from + 1 : 0, 0, from + n}});
+    else if (step.kind != Step::Machine || !add_calls(step, from, &strips)) strips.calls.push_back({nullptr, &step, {from}});
   }
 }
 
-int run_strips(const Step* steps) {
-  Strips& strips = *steps->strips;
-  std::vector<Pinned> pins(strips.lanes.size());
-  for (size_t i = 0; i < strips.lanes.size(); ++i) {
-    Strips::Lane& lane = strips.lanes[i];
-    if (lane.tensor && lane.own < 0) pins[i].take(lane.tensor->storage());
-    lane.data = lane.tensor ? lane.tensor->data() : reinterpret_cast<char*>(&lane.number);
-  }
+void run_strips(const Strips& strips, char* const* at) {
   const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
     alignas(64) char own[kOwn];
-    for (ptrdiff_t at = begin * kStrip; at < std::min(end * kStrip, strips.numel); at += kStrip) {
-      const ptrdiff_t n = std::min(kStrip, strips.numel - at);
-      const Strips::Lane* lane = strips.lanes.data();
-      for (int k = 0; k < strips.count; ++k) {
-        const Step& step = steps[k];
-        const size_t count = step.args.size();
+    std::vector<char*> places(strips.lanes.size());
+    for (ptrdiff_t from = begin * strips.size; from < std::min(end * strips.size, strips.numel); from += strips.size) {
+      const ptrdiff_t n = std::min(strips.size, strips.numel - from);
+      for (size_t i = 0; i < places.size(); ++i) {
+        const Strips::Lane& lane = strips.lanes[i];
+        places[i] = lane.own >= 0 ? own + lane.own : at[i] + from * lane.advance;
+      }
+      for (const Strips::Call& call : strips.calls) {
+        if (call.block) {
+          call.block(places[call.lanes[0]], places[call.lanes[1]], places[call.lanes[2]], places[call.lanes[3]], n);
+          continue;
+        }
+        const size_t count = call.step->args.size();
         Strided operands[kMaxParams + 1];
-        for (size_t i = 0; i < count; ++i, ++lane)
-          operands[i] = {lane->own >= 0 ? own + lane->own : lane->data + at * lane->advance, lane->dtype, &lane->advance};
+        for (size_t i = 0; i < count; ++i) {
+          const Strips::Lane& lane = strips.lanes[call.lanes[0] + i];
+          operands[i] = {places[call.lanes[0] + i], lane.dtype, &lane.advance};
+        }
         const Strided& out = operands[count - 1];
-        if (step.kind == Step::Machine) kernels().run_program(*step.program, step.compute, operands, out, 1, &n);
-        else if (step.kind == Step::Block)
-          step.block(operands[0].data, count > 2 ? operands[1].data : nullptr, nullptr, out.data, n);
-        else std::memset(out.data, step.byte, static_cast<size_t>(n * *out.strides));
+        if (call.step->kind == Step::Machine) kernels().run_program(*call.step->program, call.step->compute, operands, out, 1, &n);
+        else std::memset(out.data, call.step->byte, static_cast<size_t>(n * *out.strides));
       }
     }
   };
   const ReleaseGil release(strips.numel > kReleaseSize);
-  parallel((strips.numel + kStrip - 1) / kStrip, 8, run);
-  return 0;
+  parallel((strips.numel + strips.size - 1) / strips.size, 8, run);
 }
 
 }  // namespace rushlight

@@ -49,7 +49,14 @@ def parameter(x, y):
         y.mul_(0.5)
         w = (z + y) * 3
         y += w.clone() * 1e-3
-        return w, torch.zeros(N) + w * 2
+        return w, torch.zeros(len(x)) + w * 2
+
+
+def numbers(x, y):
+    x.grad = None
+    z = (x.tanh() * 3 - 0.5).tanh() / 7
+    (z * y).sum().backward()
+    return z, x.grad, (y.double() * 2 + 1).exp() * 0.1
 
 
 def flags(x, y):
@@ -62,17 +69,20 @@ def steps(x, y):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("function", [gradient, masks, writes, shifted, parameter, flags, steps])
-def test_the_bits_of_eager(function, threads):
+@pytest.mark.parametrize("n", [N, 3 * 1024 + 46])
+@pytest.mark.parametrize(
+    "function", [gradient, masks, writes, shifted, parameter, numbers, flags, steps]
+)
+def test_the_bits_of_eager(function, n, threads):
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    x = [torch.randn(N).requires_grad_() for _ in range(2)]
+    x = [torch.randn(n).requires_grad_() for _ in range(2)]
     x[1].data.copy_(x[0].data)
     captured = Compiled(lambda y: function(x[0], y), fullgraph=True)
     try:
         for _ in range(6):
-            y = torch.randn(N)
+            y = torch.randn(n)
             ys = y.clone(), y.clone()
             found, wanted = captured(ys[0]), function(x[1], ys[1])
             pairs = zip(*(r if type(r) is tuple else (r,) for r in (found, wanted)), strict=True)
@@ -90,6 +100,17 @@ def test_what_only_a_group_uses_takes_no_memory():
         captured(torch.randn(N))
     _, planned, made = captured.variants[0].program.describe()
     assert planned < 2 * 4 * N + 4096 < 8 * 4 * N < made
+
+
+def test_what_lies_between_steps_of_a_group_is_one_too():
+    """The sums part the first group, and the steps after them make another."""
+    x = torch.randn(N)
+    captured = Compiled(lambda y: torch.stack([((y + k) * x * 2).sum() for k in range(4)]))
+    for _ in range(5):
+        y = torch.randn(N)
+        assert torch.equal(captured(y), torch.stack([((y + k) * x * 2).sum() for k in range(4)]))
+    _, planned, made = captured.variants[0].program.describe()
+    assert planned < 5 * 4 * N < made
 
 
 def test_other_threads_run_meanwhile():
