@@ -141,6 +141,18 @@ def test_activations_and_their_slopes(name, dtype):
         assert (error <= bound + np.finfo(dtype).tiny).all(), x[np.argmax(error - bound)]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("size", [(1, 1), (1, 7), (60, 90)])
+def test_the_slope_of_tanh_in_one_pass_has_the_bits_of_its_steps(size, dtype):
+    x, g = torch.randn(size, dtype=dtype), torch.randn(size, dtype=dtype)
+    for turned, slopes in ((x, g), (x, g[:, :1].expand(size)), (x.mT, g.mT)):
+        input = turned.clone().requires_grad_()
+        out = input.tanh()
+        out.backward(slopes)
+        out = out.detach()
+        assert torch.equal(input.grad, slopes * (1 - out * out))
+
+
 def test_softplus_beyond_its_threshold_is_its_argument():
     x = np.array([9.9, 10.1, -3.0, 500.0], np.float64)
     found = run(lambda x: F.softplus(x, 2.0, 20.0), x)

@@ -44,22 +44,34 @@ class _Trace:
         if kernel == "where":
             out.boolean = symbols[1].boolean and symbols[2].boolean
             kernel, symbols = self._selection(*symbols)
+        if kernel == "mul":
+            kernel, symbols = self._product(*symbols)
         self.steps.append((kernel, out, symbols))
         return out
 
     def _selection(self, condition: Symbol, *sides: Symbol) -> tuple[str, tuple[Symbol, ...]]:
         """`where`, which looks by itself where its condition is x > 0, and which also
         multiplies where it chooses between x > 0 and x times a number."""
-        made: dict[int, tuple[Any, ...]] = {
-            id(out): (kernel, *args) for kernel, out, args in self.steps
-        }
-        match made.get(id(condition)):
+        match self._made(condition):
             case ("gt", x, zero) if zero.constant == 0:
-                match made.get(id(sides[1])):
+                match self._made(sides[1]):
                     case ("mul", y, factor) if x is y is sides[0]:
                         return "scaled_below", (x, factor)
                 return "where_above", (x, *sides)
         return "where", (condition, *sides)
+
+    def _product(self, a: Symbol, b: Symbol) -> tuple[str, tuple[Symbol, ...]]:
+        """`mul`, which takes a square off by itself: the slope of tanh in one pass."""
+        match self._made(b):
+            case ("sub", x, square):
+                match self._made(square):
+                    case ("mul", y, z) if y is z:
+                        return "mul_less_square", (a, x, y)
+        return "mul", (a, b)
+
+    def _made(self, symbol: Symbol) -> tuple[Any, ...] | None:
+        """The instruction that makes a symbol."""
+        return next(((k, *args) for k, out, args in self.steps if out is symbol), None)
 
     def lift(self, value: Symbol | float) -> Symbol:
         if isinstance(value, Symbol):
