@@ -43,6 +43,7 @@ struct SgdOptions {
 struct AdamOptions {
   double lr, beta1, beta2, eps, weight_decay;
   bool amsgrad, maximize, decoupled;
+  double correction1 = 1, correction2 = 1;  // of the step: what means are divided by, and roots of squares
 };
 
 // The geometry of one image plane under a window.
@@ -413,7 +414,7 @@ struct DenseKernels {
   // `buffer` null without momentum; first: the buffer is set to the gradient rather than mixed with it.
   void (*sgd)(DType dtype, void* param, const void* grad, void* buffer, bool first, ptrdiff_t n, const SgdOptions& o);
   void (*adam)(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq, ptrdiff_t n,
-               double step, const AdamOptions& o);
+               const AdamOptions& o);
 
   // --- small.cpp --- null where the compiler has no vectors
   const SmallKernels* small;

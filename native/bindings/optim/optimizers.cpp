@@ -4,6 +4,7 @@
 #include "bindings/kernel.h"
 
 #include <cmath>
+#include <utility>
 
 namespace rushlight {
 namespace {
@@ -88,7 +89,7 @@ Nothing sgd_step(List params, List grads, Any buffers_or_none, double lr, double
 // steps: 0-d float tensors, incremented.
 Nothing adam_step(List params, List grads, List means, List squares, Any max_or_none, List steps, double lr, double beta1,
                   double beta2, double eps, double weight_decay, bool amsgrad, bool maximize, bool decoupled) {
-  const AdamOptions o{lr, beta1, beta2, eps, weight_decay, amsgrad, maximize, decoupled};
+  AdamOptions o{lr, beta1, beta2, eps, weight_decay, amsgrad, maximize, decoupled};
   const Py_ssize_t n = params.size();
   List highest;
   if (!grads.fits("grads", params) || !means.fits("exp_avgs", params) || !squares.fits("exp_avg_sqs", params) ||
@@ -105,11 +106,16 @@ Nothing adam_step(List params, List grads, List means, List squares, Any max_or_
         !step.tensor->is_writeable())
       return {};
   }
+  double last = NAN;
   for (Py_ssize_t i = 0; i < n; i++) {
     const TensorInfo p = info_of(params.tensor(i));
     const TensorInfo step = info_of(steps.tensor(i));
     if (is_meta(p, step)) continue;
     const double t = by_type(step.dtype, [](auto* steps_done) -> double { return *steps_done += 1; }, step.data);
+    if (std::exchange(last, t) != t) {  // mostly that of all
+      o.correction1 = 1 - std::pow(beta1, t);
+      o.correction2 = std::pow(1 - std::pow(beta2, t), 0.5);
+    }
     const Py_ssize_t size = p.size();
     const ptrdiff_t item = item_size(p.dtype);
     char* grad = grads.tensor(i)->data();
@@ -118,7 +124,7 @@ Nothing adam_step(List params, List grads, List means, List squares, Any max_or_
     char* top = o.amsgrad ? highest.tensor(i)->data() : nullptr;
     const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
       const ptrdiff_t at = begin * item;
-      dense_kernels().adam(p.dtype, p.data + at, grad + at, mean + at, square + at, top ? top + at : nullptr, end - begin, t, o);
+      dense_kernels().adam(p.dtype, p.data + at, grad + at, mean + at, square + at, top ? top + at : nullptr, end - begin, o);
     };
     if (size <= kThreadElements / 4) run(0, size);
     else parallel(size, kThreadElements / 4, run);

@@ -43,10 +43,9 @@ void sgd(DType dtype, void* param, const void* grad, void* buffer, bool first, p
 
 template <class T, bool Amsgrad>
 void adam_of(T* __restrict param, const T* __restrict grad, T* __restrict mean, T* __restrict square, T* __restrict highest,
-             ptrdiff_t n, double step, const AdamOptions& o) {
-  const double correction1 = 1 - ::pow(o.beta1, step), correction2 = 1 - ::pow(o.beta2, step);
-  const T step_size = static_cast<T>(-(o.lr / correction1));
-  const T correction = static_cast<T>(::pow(correction2, 0.5)), eps = static_cast<T>(o.eps);
+             ptrdiff_t n, const AdamOptions& o) {
+  const T step_size = static_cast<T>(-(o.lr / o.correction1));
+  const T correction = static_cast<T>(o.correction2), eps = static_cast<T>(o.eps);
   const T weight = static_cast<T>(1 - o.beta1), beta2 = static_cast<T>(o.beta2), rest = static_cast<T>(1 - o.beta2);
   const bool near = weight < T(0.5) && weight > T(-0.5);  // which end the interpolation starts from
   const T sign = o.maximize ? T(-1) : T(1);
@@ -70,14 +69,13 @@ void adam_of(T* __restrict param, const T* __restrict grad, T* __restrict mean, 
 }
 
 void adam(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq, ptrdiff_t n,
-          double step, const AdamOptions& o) {
+          const AdamOptions& o) {
   float_or_double(dtype, [&]<class T>() {
     T* p = static_cast<T*>(param);
     const T* g = static_cast<const T*>(grad);
     T* m = static_cast<T*>(exp_avg);
     T* v = static_cast<T*>(exp_avg_sq);
-    o.amsgrad ? adam_of<T, true>(p, g, m, v, static_cast<T*>(max_exp_avg_sq), n, step, o)
-              : adam_of<T, false>(p, g, m, v, nullptr, n, step, o);
+    o.amsgrad ? adam_of<T, true>(p, g, m, v, static_cast<T*>(max_exp_avg_sq), n, o) : adam_of<T, false>(p, g, m, v, nullptr, n, o);
   });
 }
 
