@@ -537,6 +537,7 @@ const char* note_outputs(PyObject* outputs) {
     }
     body.leaves.push_back(Py_NewRef(r().there[i].get()));
     body.gradients.push_back(result);
+    body.n_own_gradients += grad && result.output < 0;
   }
   for (size_t i = 0; i < r().inputs.size(); ++i) {
     if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get())

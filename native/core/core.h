@@ -70,7 +70,8 @@ enum class Cut : uint32_t { None, Detached, NoGrad, Inference, NoDerivative, Fro
 // Memory and layout are set and changed in layout.cpp alone; every other file asks the accessors.
 struct Tensor {
   static constexpr int kInlineDims = 5;
-  PyObject_HEAD Storage* storage_;      // strong
+  PyObject_HEAD PyObject* dict;
+  Storage* storage_;      // strong
   Py_ssize_t offset_;     // of the first element in the storage, in bytes
   Py_ssize_t numel_;
   Py_ssize_t* dims_;      // sizes, then strides in bytes: `dims_inline_`, or a block of their own
@@ -93,7 +94,6 @@ struct Tensor {
   Field<> wrapped;           // the tangent, transform level, ... of a tensor with a kWrapped bit
   Site cut;                  // of a tensor with kCut
   uint32_t made_in;          // the youngest transform's number when the tensor was made; 0 for none
-  PyObject* dict;
   PyObject* weakrefs;
 
   int ndim() const { return ndim_; }
@@ -118,6 +118,15 @@ struct Tensor {
 static_assert(sizeof(Tensor) <= 320, "a tensor is allocated from Python's small objects");
 
 extern PyTypeObject* TensorType;
+// How often what tensors are, that were there before, was changed: all that guards compare (state.cpp) but values, class and dict.
+// Apart from the rest: `.grad`, of which a read counts, too, as a program may change what it has. Counted with the last change,
+// before an old value is dropped, which may run code. New tensors are not counted.
+struct Changes {
+  std::atomic<uint64_t> metadata{1}, gradients{1};
+};
+extern Changes changes;
+inline void note_metadata() { count<uint64_t>(changes.metadata, 1); }
+inline void note_gradient() { count<uint64_t>(changes.gradients, 1); }
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == TensorType || PyType_IsSubtype(Py_TYPE(o), TensorType); }
 inline Tensor* as_tensor(PyObject* o) { return reinterpret_cast<Tensor*>(o); }
 inline PyObject* as_object(void* o) { return reinterpret_cast<PyObject*>(o); }

@@ -271,6 +271,7 @@ int add_to_leaf(Tensor* v, PyObject* g, int ours, bool create_graph) {
                   : fresh_gradient(v, more.release(), ours, create_graph));
     if (!next) return -1;
     if (v->grad.peek() == have.get()) {
+      note_gradient();
       v->grad.set(as_tensor(next.release()));
       return 0;
     }

@@ -370,6 +370,7 @@ int set_history(Tensor* t, Node* node, uint32_t nr) {
   t->grad_fn.set(node);
   t->output_nr = nr;
   t->flags &= ~kRequiresGrad;
+  note_metadata();
   t->hooks.clear();  // the hooks of the leaf before the write
   return move_retained(t, as_object(old.get()), old_nr);
 }

@@ -39,6 +39,7 @@ int change_requires_grad(Tensor* t, bool on, bool by_method) {
     return -1;
   }
   t->flags = on ? (t->flags | kRequiresGrad) : (t->flags & ~kRequiresGrad);
+  note_metadata();
   return 0;
 }
 
@@ -113,12 +114,15 @@ PyObject* get_grad(PyObject* self, void*) {
       return nullptr;
     }
   }
-  return Py_NewRef(t->grad ? as_object(t->grad.peek()) : Py_None);
+  if (!t->grad) Py_RETURN_NONE;
+  note_gradient();
+  return Py_NewRef(as_object(t->grad.peek()));
 }
 
 int set_grad(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
   if (!value || value == Py_None) {
+    note_gradient();
     t->grad.clear();
     return 0;
   }
@@ -163,6 +167,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
                  sizes_text(g->sizes(), g->ndim()).c_str(), sizes_text(t->sizes(), ndim).c_str());
     return -1;
   }
+  note_gradient();
   t->grad.set(as_tensor(Py_NewRef(value)));
   return 0;
 }

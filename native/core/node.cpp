@@ -131,7 +131,10 @@ int node_traverse(PyObject* self, visitproc visit, void* arg) {
 }
 
 void forget_variable(Node* n) {
-  if (n->variable && n->variable->accumulator == n) n->variable->accumulator = nullptr;
+  if (n->variable && n->variable->accumulator == n) {
+    n->variable->accumulator = nullptr;
+    if (n->hooks) note_metadata();
+  }
   Tensor* v = n->variable;
   n->variable = nullptr;
   Py_XDECREF(v);
@@ -227,6 +230,7 @@ PyObject* get_hooks(PyObject* self, void*) {
 
 int set_hooks(PyObject* self, PyObject* value, void*) {
   Node* n = reinterpret_cast<Node*>(self);
+  note_metadata();
   n->hooks.set(value == Py_None ? nullptr : Py_XNewRef(value));
   return 0;
 }
@@ -388,6 +392,7 @@ PyObject* node_attach(PyObject* self, PyObject* args) {
     t->output_nr = static_cast<uint32_t>(i);
     t->flags &= ~kRequiresGrad;
     if (t->base) t->history_version = version_of(t);
+    note_metadata();
     t->grad_fn.set(Owned<Node>::borrow(n).release());
   }
   Py_RETURN_NONE;

@@ -259,6 +259,7 @@ void stand_alone(Tensor* t) {
     return;
   Py_CLEAR(t->base);
   t->flags &= ~kSpecialView;
+  note_metadata();
   drop(std::exchange(t->version, nullptr));
   t->history_version = 0;
 }

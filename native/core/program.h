@@ -203,6 +203,7 @@ struct Body {
   std::vector<Output> outputs;
   std::vector<PyObject*> leaves;  // strong: what guards hold that has, had or gets a `.grad`
   std::vector<Result> gradients;
+  size_t n_own_gradients = 0;  // of those, new tensors that are not given back
   std::vector<std::pair<PyObject*, uint32_t>> versions;  // strong; by how much each is written
   std::vector<std::pair<int, uint32_t>> input_versions;  // the same of arguments, by number
   size_t n_inputs = 0;

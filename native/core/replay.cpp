@@ -472,6 +472,7 @@ class Run {
                      : g.output < 0 ? made_at(g.operand)
                                     : as_tensor(Py_NewRef(PyTuple_GET_ITEM(outputs, g.output)));
       if (g.operand >= 0 && !grad) return false;
+      note_gradient();
       if (grad) as_tensor(body_.leaves[g.leaf])->grad.set(grad);
       else as_tensor(body_.leaves[g.leaf])->grad.clear();
     }
@@ -620,9 +621,13 @@ PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   if (n != 4) return PyErr_Format(PyExc_TypeError, "call(guards, made, args, kwargs)");
   const Ref inputs(matched_inputs(args[0], args[2], args[3]));
   if (!inputs || inputs.get() == Py_None) return inputs ? Py_NewRef(Py_NotImplemented) : nullptr;
-  const bool is_whole = reinterpret_cast<Captured*>(self)->body->split < 0;
+  const Body* body = reinterpret_cast<Captured*>(self)->body;
+  const bool is_whole = body->split < 0;
+  const uint64_t before = changes.gradients;
   Ref outputs(is_whole ? run_part(self, PySequence_Fast_ITEMS(inputs.get()), PyTuple_GET_SIZE(inputs.get()), Part::Whole)
                        : call_with_node(self, inputs.get(), args[2], args[3]));
+  if (is_whole && outputs && outputs.get() != Py_NotImplemented)
+    replayed(args[0], before, body->gradients.size(), body->n_own_gradients);
   if (!outputs || outputs.get() == Py_NotImplemented || args[1] == Py_None) return outputs.release();
   if (!PyLong_CheckExact(args[1])) return PyObject_CallOneArg(args[1], outputs.get());
   return PySequence_GetItem(outputs.get(), PyLong_AsSsize_t(args[1]));

@@ -1,15 +1,16 @@
 // Guards: whether Python state is as it was when a run was captured.
 // src/rushlight/_capture/state.py finds out which state that is.
 //
-// Note [Two speeds]: `check` compares versions first. Python 3.11 gives each dict a version of its
-// own; from 3.12 on a watcher counts a dict's changes here. A class has a version in every Python,
-// which covers its bases. Where a version differs, the values that matter are compared, and the new
-// version is taken: a script's globals change all the time.
+// Note [Two speeds]: most that guards compare is a word that has to be as it was: a dict's version, an object's class, what is in a
+// cell. `check` goes through these words in one pass, and compares what a word stands for only where the word differs. Python 3.11
+// gives each dict a version of its own; from 3.14 on a watcher counts a dict's changes here. A class has a version in every Python,
+// which covers its bases. Where values are as they were the new version is taken: a script's globals change all the time. What
+// tensors are is compared when `changes` (core.h) says that some tensor changed.
 //
-// Note [What is borrowed]: `rows` is a tuple of tuples, which Python cannot change, and owns all
-// objects named here. Every pointer of a record is borrowed from it. Comparisons run no Python
-// code: only values of the core's and Python's own immutable types are looked into, all others are
-// compared by identity.
+// Note [What is borrowed]: `rows` is a tuple of tuples, which Python cannot change, and owns all objects named here. All pointers
+// and the addresses of words are borrowed from it: they are in objects, not in what objects may allocate anew. A word that is no
+// version is the address of an object that `rows` owns, so no other object can come to have it. Comparisons run no Python code: only
+// values of the core's and Python's own immutable types are looked into, all others are compared by identity.
 #include "core/state.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ PyTypeObject* GuardsType = nullptr;  // also stands for "there is no such value"
 PyObject* const kType = PyUnicode_InternFromString("type");
 PyObject* const kIndex = PyUnicode_InternFromString("index");
 constexpr int kDeepest = 32;
-constexpr int kRows = 14;
+constexpr int kRows = 13;
 constexpr size_t kAhead = 8;  // of the tensor that is compared, others are fetched
 
 PyObject* absent() { return as_object(GuardsType); }
@@ -155,89 +156,87 @@ bool has_items(PyObject* dict, PyObject* expected, PyObject* names, bool look_up
   return !PyDict_Next(expected, &wanted_at, &wanted_key, &wanted);
 }
 
-struct DictRecord {
-  const uint64_t* version;
-  uint64_t seen;
-  PyObject *dict, *expected, *names, *loaded;
-  bool look_up;
+// ---------------------------------------------------------------- rows
 
-  bool holds(bool anew) {
-    const uint64_t now = *version;
-    if (kVersionsTell && now == seen && !anew) return true;
-    if (!has_items(dict, expected, names, look_up, loaded)) return false;
-    seen = now;
-    return true;
+PyObject* at(PyObject* row, int i) { return PyTuple_GET_ITEM(row, i); }
+PyTypeObject* as_type(PyObject* o) { return reinterpret_cast<PyTypeObject*>(o); }
+
+bool dict_holds(PyObject* row) { return has_items(at(row, 0), at(row, 1), at(row, 2), at(row, 3) == Py_True, at(row, 4)); }
+
+// A class, its bases, and the dicts of these. It has a version again afterwards.
+bool class_holds(PyObject* row) {
+  PyTypeObject* type = as_type(at(row, 0));
+  const PyObject* dicts = at(row, 2);
+  bool holds = type->tp_mro == at(row, 1);
+  for (Py_ssize_t i = 0; holds && i < PyTuple_GET_SIZE(dicts); ++i) {
+    PyObject* of = PyTuple_GET_ITEM(dicts, i);
+    const Ref dict(dict_of_class(as_type(at(of, 0))));
+    holds = dict && has_items(dict.get(), at(of, 1), at(of, 2), false, Py_None);
   }
-};
+  return holds && class_version(type);
+}
 
-// ---------------------------------------------------------------- other objects
+bool instance_holds(PyObject* row) {
+  PyObject *o = at(row, 0), *expected = at(row, 2);
+  PyObject** dict = expected == Py_None ? nullptr : _PyObject_GetDictPtr(o);
+  return as_object(Py_TYPE(o)) == at(row, 1) && (!dict || *dict == expected);
+}
 
-struct TypeRecord {
-  PyTypeObject* type;
-  unsigned seen;
-  PyObject* mro;
-};
-struct ClassRecord {
-  PyTypeObject* type;
-  PyObject *expected, *names;
-};
-struct InstanceRecord {
-  PyObject* object;
-  PyTypeObject* type;
-  PyObject **dict_at, *dict;
-};
-struct FunctionRecord {
-  PyFunctionObject* function;
-  PyObject* fields;  // code, defaults, keyword defaults, name, qualified name, module, doc, attributes
-
-  bool holds() const {
-    PyFunctionObject* f = function;
-    PyObject* const now[] = {f->func_code,     f->func_defaults, f->func_kwdefaults, f->func_name,
-                             f->func_qualname, f->func_module,   f->func_doc};
-    for (int i = 0; i < 7; ++i) {
-      if (!same(now[i] ? now[i] : Py_None, PyTuple_GET_ITEM(fields, i))) return false;
-    }
-    PyObject* dict = PyTuple_GET_ITEM(fields, 7);
-    return f->func_dict == dict || (dict == Py_None && (!f->func_dict || !PyDict_GET_SIZE(f->func_dict)));
-  }
-};
-struct Pair {  // a list, a set or a cell, and what it has
-  PyObject *object, *expected;
-};
-struct SlotRecord {
-  PyObject *descriptor, *object, *expected;
-
-  bool holds() const {
-    const Ref now(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, as_object(Py_TYPE(object))));
-    if (!now) PyErr_Clear();
-    return same(now ? now.get() : absent(), expected);
-  }
-};
-
-bool list_holds(const Pair& record) {
-  const ItemsOf items(record.object);
-  const Py_ssize_t n = PyTuple_GET_SIZE(record.expected);
+bool list_holds(PyObject* row) {
+  const ItemsOf items(at(row, 0)), expected(at(row, 1));
+  const Py_ssize_t n = expected.size();
   if (items.size() != n) return false;
+  if (!std::memcmp(items.all(), expected.all(), static_cast<size_t>(n) * sizeof(PyObject*))) return true;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!same(items[i], PyTuple_GET_ITEM(record.expected, i))) return false;
+    if (!same(items[i], expected[i])) return false;
   }
   return true;
 }
 
+bool cell_holds(PyObject* row) {
+  PyObject* now = PyCell_GET(at(row, 0));
+  return same(now ? now : absent(), at(row, 1));
+}
+
 // Of a set or an OrderedDict, whose order no version tells.
-bool iterable_holds(const Pair& record) {
-  PyObject* o = record.object;  // a subclass may iterate in its own way, which is a program's code
+bool iterable_holds(PyObject* row) {
+  PyObject* o = at(row, 0);  // a subclass may iterate in its own way, which is a program's code
   const Ref iterator(PyAnySet_Check(o) ? PySet_Type.tp_iter(o) : PyODict_Check(o) ? PyODict_Type.tp_iter(o) : PyObject_GetIter(o));
-  const Py_ssize_t n = PyTuple_GET_SIZE(record.expected);
+  const Py_ssize_t n = PyTuple_GET_SIZE(at(row, 1));
   for (Py_ssize_t i = 0; iterator && i <= n; ++i) {
     const Ref item(PyIter_Next(iterator.get()));
     if (!item && PyErr_Occurred()) break;
     if (i == n || !item) return i == n && !item;
-    if (!same(item.get(), PyTuple_GET_ITEM(record.expected, i))) return false;
+    if (!same(item.get(), PyTuple_GET_ITEM(at(row, 1), i))) return false;
   }
   PyErr_Clear();
   return false;
 }
+
+// Fields of a function: code, defaults, keyword defaults, name, qualified name, module, doc, attributes.
+constexpr int kFields = 8;
+PyObject** field_of(PyObject* function, int i) {
+  auto* f = reinterpret_cast<PyFunctionObject*>(function);
+  PyObject** const fields[kFields] = {&f->func_code,     &f->func_defaults, &f->func_kwdefaults, &f->func_name,
+                                      &f->func_qualname, &f->func_module,   &f->func_doc,        &f->func_dict};
+  return fields[i];
+}
+bool function_holds(PyObject* row) {
+  for (int i = 0; i < kFields; ++i) {
+    PyObject* now = *field_of(at(row, 0), i);
+    if (!same(now ? now : Py_None, at(at(row, 1), i))) return false;
+  }
+  return true;
+}
+
+bool slot_holds(PyObject* row) {
+  PyObject *descriptor = at(row, 0), *object = at(row, 1);
+  const Ref now(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, as_object(Py_TYPE(object))));
+  if (!now) PyErr_Clear();
+  return same(now ? now.get() : absent(), at(row, 2));
+}
+
+bool never(PyObject*) { return false; }  // compared as a word alone
 
 // ---------------------------------------------------------------- tensors
 
@@ -248,10 +247,8 @@ struct Meta {
   const void *type, *hooks, *attributes, *storage, *memory, *leaf_hooks;
   Py_ssize_t offset;
   uint64_t form, place;  // dimensions, element type, flags; device, and whether it may be written
-  uint64_t placed, offset_is;  // all bits where storage and memory, or the offset, are compared
   uint32_t dims_at;  // sizes and strides in the pool
-  uint8_t dims, has, has_is;  // history, a gradient, a root that wants one; which of these are compared
-
+  uint8_t dims, has;  // history, a root, one that wants a gradient
   static uint64_t form_of(const Tensor* t) {
     uint64_t form;
     static_assert(offsetof(Tensor, flags) == offsetof(Tensor, ndim_) + 4, "dimensions, alignment, type and flags in one word");
@@ -260,41 +257,35 @@ struct Meta {
   }
   static uint64_t place_of(const Storage* s) { return static_cast<uint64_t>(s->device) << 8 | (s->flags & Storage::kReadOnly); }
   static uint8_t has_of(const Tensor* t) {
-    return static_cast<uint8_t>(static_cast<bool>(t->grad_fn) | static_cast<bool>(t->grad) << 1 |
-                                (t->base ? 4 | requires_grad(t) << 3 : 0));
+    return static_cast<uint8_t>(static_cast<bool>(t->grad_fn) | (t->base ? 2 | requires_grad(t) << 2 : 0));
   }
-  static const void* leaf_hooks_of(const Tensor* t) { return t->accumulator ? t->accumulator->hooks.peek() : nullptr; }
-  void take(const Tensor* t, std::vector<Py_ssize_t>* pool, bool reached, bool offsets, bool gradients) {
-    type = Py_TYPE(t), hooks = t->hooks.peek(), attributes = t->dict, leaf_hooks = leaf_hooks_of(t);
-    storage = t->storage(), memory = t->storage()->data, offset = t->offset();
-    form = form_of(t), place = place_of(t->storage()), has = has_of(t), has_is = gradients ? 15 : 13;
-    placed = reached ? ~uint64_t{0} : 0, offset_is = reached || offsets ? ~uint64_t{0} : 0;
-    dims = t->ndim_, dims_at = static_cast<uint32_t>(pool->size());
-    pool->insert(pool->end(), t->sizes(), t->sizes() + 2 * t->ndim());
-  }
-  bool is(const Meta& m, const Py_ssize_t* pool, const Py_ssize_t* its) const {  // gradients apart
-    return type == m.type && hooks == m.hooks && attributes == m.attributes && storage == m.storage && memory == m.memory &&
-           leaf_hooks == m.leaf_hooks && offset == m.offset && form == m.form && place == m.place && !((has ^ m.has) & 13) &&
-           std::equal(pool + dims_at, pool + dims_at + 2 * dims, its + m.dims_at);
-  }
-  bool fits(const Tensor* t, const Py_ssize_t* pool) const {
-    const auto differ = [](const void* a, const void* b) {
-      return reinterpret_cast<uintptr_t>(a) ^ reinterpret_cast<uintptr_t>(b);
-    };
-    uint64_t d = differ(Py_TYPE(t), type) | differ(t->hooks.peek(), hooks) | differ(t->dict, attributes);
-    d |= (differ(t->storage(), storage) | differ(t->storage()->data, memory)) & placed;
-    d |= static_cast<uint64_t>(t->offset() ^ offset) & offset_is;
-    d |= (form_of(t) ^ form) | (place_of(t->storage()) ^ place) | static_cast<uint64_t>((has_of(t) ^ has) & has_is) |
-         differ(leaf_hooks_of(t), leaf_hooks);
-    if (d) return false;
-    const Py_ssize_t *now = t->sizes(), *then = pool + dims_at;
-    for (int i = 2 * t->ndim(); i--;) d |= static_cast<uint64_t>(now[i] ^ then[i]);
-    return !d;
+  Meta() = default;
+  explicit Meta(const Tensor* t)
+      : type(Py_TYPE(t)),
+        hooks(t->hooks.peek()),
+        attributes(t->dict),
+        storage(t->storage()),
+        memory(t->storage()->data),
+        leaf_hooks(t->accumulator ? t->accumulator->hooks.peek() : nullptr),
+        offset(t->offset()),
+        form(form_of(t)),
+        place(place_of(t->storage())),
+        dims_at(0),
+        dims(t->ndim_),
+        has(has_of(t)) {}
+  enum Asked : unsigned { Offset = 1, Place = 2 };  // what is compared beside the rest; a place has an offset
+  bool is(const Meta& m, const Py_ssize_t* its, const Py_ssize_t* sizes, unsigned asked) const {
+    const auto differ = [](const void* a, const void* b) { return reinterpret_cast<uintptr_t>(a) ^ reinterpret_cast<uintptr_t>(b); };
+    uint64_t d = differ(type, m.type) | differ(hooks, m.hooks) | differ(attributes, m.attributes) | differ(leaf_hooks, m.leaf_hooks);
+    d |= (form ^ m.form) | (place ^ m.place) | (has ^ m.has);
+    if (asked & Place) d |= differ(storage, m.storage) | differ(memory, m.memory);
+    if (asked) d |= static_cast<uint64_t>(offset ^ m.offset);
+    return !d && std::equal(sizes, sizes + 2 * dims, its + m.dims_at);
   }
 };
 
 struct TensorRecord {
-  Tensor* tensor;  // of an input: nullptr, or the tensor that is reached otherwise, too
+  Tensor* tensor = nullptr;  // of an input: nullptr, or the tensor that is reached otherwise, too
   Meta meta;
   int grad = -1;  // which of the gradients is its own
   // Of an input: the first input before it of the same memory, and that is the same tensor; the
@@ -317,7 +308,7 @@ Settings settings() {
           on_cpu,           registry.default_dtype, get_num_threads()};
 }
 const char* in_the_way() {
-  if (!plain.tensor) return "a mode (autocast, a TorchFunctionMode) was entered outside: enter it inside";
+  if (tls.modes && !tls.modes->empty()) return "a mode (autocast, a TorchFunctionMode) was entered outside: enter it inside";
   if (tls.overrides != Overrides::All) return "__torch_function__ is disabled";
   if (tls.saved_hooks) return "hooks on saved tensors are in force";
   if (tls.transform || tls.derivative) return "a transform (vmap, grad, jvp) runs it";
@@ -335,29 +326,50 @@ struct Found {
   std::vector<PyObject*> containers;
 };
 
+// A word that has to be as it was, and the row that it stands for.
+struct Word {
+  const uint64_t* at;
+  uint64_t is;
+};
+struct Row {
+  bool (*holds)(PyObject* row);
+  PyObject* row;
+  bool renews = false;  // the word is a version, and a new one may stand for the same
+};
+
 struct Records {
-  std::vector<DictRecord> dicts;
-  std::vector<TypeRecord> types;
-  std::vector<ClassRecord> classes;
-  std::vector<InstanceRecord> instances;
-  std::vector<Pair> lists, cells, iterables;
-  std::vector<FunctionRecord> functions;
-  std::vector<SlotRecord> slots;
+  std::vector<Word> words;
+  std::vector<Row> of_words, others;  // the rows of the words; rows that no word tells of
+  std::vector<PyObject*> dicts;  // whose versions are asked for
   std::vector<TensorRecord> tensors, inputs;
   std::vector<Meta> gradients;
   std::vector<Py_ssize_t> pool;
   std::vector<std::pair<const void*, int>> memories;  // of `tensors`, sorted
   std::vector<PyObject*> containers;  // lists and dicts that are reached, sorted
   PyObject* tree = nullptr;
-  bool offsets = false, with_gradients = false;  // whether an input's offset and gradients are compared
+  unsigned asked = 0;  // Meta::Offset, where the offset of an input is compared
+  bool with_gradients = false;  // whether gradients are
   Settings settings;
   unsigned long thread = 0;  // where the state is a thread's own, else 0
+  // The `changes` at which tensors were compared last. Gradients that a program may have are compared each time; those that only a
+  // replay of this run made since (`replayed`) are as after a replay before (`after`), which was found to hold (`own`).
+  uint64_t metadata = 0, gradients_at = 0, after = 0;
+  bool own = false;
+  size_t reached_gradients = 0;  // of `gradients`
 
-  bool fits(const Tensor* t, const TensorRecord& r) const {
-    return r.meta.fits(t, pool.data()) && (r.grad < 0 || gradients[r.grad].fits(t->grad.peek(), pool.data()));
+  bool add(int kind, PyObject* row);
+  void add_word(const void* at, const void* is, bool (*holds)(PyObject*), PyObject* row);
+  void add_tensor(PyObject* tensor, std::vector<TensorRecord>* to);
+  bool fits(const Tensor* t, const TensorRecord& r, unsigned more) const {
+    return Meta(t).is(r.meta, pool.data(), t->sizes(), asked | more) && (!with_gradients || gradient_fits(t, r));
+  }
+  bool gradient_fits(const Tensor* t, const TensorRecord& r) const {
+    const Tensor* g = t->grad.peek();
+    return g ? r.grad >= 0 && Meta(g).is(gradients[r.grad], pool.data(), g->sizes(), 0) : r.grad < 0;
   }
   bool holds(bool anew);
-  bool classes_hold(bool anew);
+  bool words_hold(bool anew);
+  bool tensors_hold();
   bool matches(PyObject* tree, PyObject* value, Found* found) const;
   int relate(std::vector<TensorRecord>* to, PyObject* const* found);
 };
@@ -368,48 +380,46 @@ struct Guards {
 };
 Guards* as_guards(PyObject* o) { return reinterpret_cast<Guards*>(o); }
 
-bool Records::classes_hold(bool anew) {
-  bool differs = anew;
-  for (const TypeRecord& t : types) differs |= !t.seen || t.type->tp_version_tag != t.seen;
-  if (!differs) return true;
-  for (const TypeRecord& t : types) {
-    if (t.type->tp_mro != t.mro) return false;
+bool Records::words_hold(bool anew) {
+  constexpr size_t kAtOnce = 8;
+  const size_t n = words.size();
+  for (size_t from = 0; from < n; from += kAtOnce) {
+    const size_t to = std::min(from + kAtOnce, n);
+    uint64_t differ = anew;
+    for (size_t i = from; i < to; ++i) differ |= *words[i].at ^ words[i].is;
+    for (size_t i = from; differ && i < to; ++i) {
+      const uint64_t now = *words[i].at;
+      if (now == words[i].is && (!anew || of_words[i].holds == never)) continue;
+      if (!of_words[i].holds(of_words[i].row)) return false;
+      if (of_words[i].renews) words[i].is = of_words[i].holds == class_holds ? *words[i].at : now;
+    }
   }
-  for (const ClassRecord& c : classes) {
-    const Ref dict(dict_of_class(c.type));
-    if (!dict || !has_items(dict.get(), c.expected, c.names, false, Py_None)) return false;
+  return std::all_of(others.begin(), others.end(), [](const Row& r) { return r.holds(r.row); });
+}
+
+bool Records::tensors_hold() {
+  const uint64_t now = changes.metadata, now_gradients = changes.gradients;
+  const bool changed = now != metadata;
+  if (!changed && (now_gradients == gradients_at || !with_gradients)) return true;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (changed && i + kAhead < tensors.size()) {
+      const char* next = reinterpret_cast<const char*>(tensors[i + kAhead].tensor);
+      for (int line = 0; line < 4; ++line) __builtin_prefetch(next + 64 * line);
+      __builtin_prefetch(tensors[i + kAhead / 2].tensor->storage());
+    }
+    const TensorRecord& r = tensors[i];
+    if (!(changed ? fits(r.tensor, r, Meta::Place) : gradient_fits(r.tensor, r))) return false;
   }
-  for (TypeRecord& t : types) {
-    if (!(t.seen = class_version(t.type))) return false;
-  }
+  metadata = now;
+  if (with_gradients) gradients_at = reached_gradients ? 0 : now_gradients, own |= now_gradients == after;
   return true;
 }
 
 bool Records::holds(bool anew) {
   if (in_the_way() || !(rushlight::settings() == settings)) return false;
   if (thread && thread != PyThread_get_thread_ident()) return false;
-  for (const InstanceRecord& i : instances) {
-    if (Py_TYPE(i.object) != i.type || (i.dict_at && *i.dict_at != i.dict)) return false;
-  }
-  for (DictRecord& d : dicts) {
-    if (!d.holds(anew)) return false;
-  }
-  if (!classes_hold(anew)) return false;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (i + kAhead < tensors.size()) {
-      const char* next = reinterpret_cast<const char*>(tensors[i + kAhead].tensor);
-      for (int line = 0; line < 4; ++line) __builtin_prefetch(next + 64 * line);
-      __builtin_prefetch(tensors[i + kAhead / 2].tensor->storage());
-    }
-    if (!fits(tensors[i].tensor, tensors[i])) return false;
-  }
-  for (const Pair& c : cells) {
-    PyObject* now = PyCell_GET(c.object);
-    if (!same(now ? now : absent(), c.expected)) return false;
-  }
-  return std::all_of(lists.begin(), lists.end(), list_holds) && std::all_of(iterables.begin(), iterables.end(), iterable_holds) &&
-         std::all_of(functions.begin(), functions.end(), [](const FunctionRecord& f) { return f.holds(); }) &&
-         std::all_of(slots.begin(), slots.end(), [](const SlotRecord& s) { return s.holds(); });
+  if (anew) metadata = 0;
+  return words_hold(anew) && tensors_hold();
 }
 
 // A tree is the number of an input; or ("", value), a leaf; or (kind, type, keys, trees): "t" a
@@ -485,12 +495,6 @@ int Records::relate(std::vector<TensorRecord>* to, PyObject* const* found) {
 
 // ---------------------------------------------------------------- made of rows
 
-template <class... To>
-bool parse(PyObject* row, const char* format, To... to) {
-  if (PyTuple_Check(row)) return PyArg_ParseTuple(row, format, to...);
-  return PyErr_SetString(PyExc_TypeError, "Guards: a tuple"), false;
-}
-
 bool is_names(PyObject* o) {
   return o == Py_None || PyFrozenSet_CheckExact(o) || (PyErr_SetString(PyExc_TypeError, "Guards: a frozenset"), false);
 }
@@ -519,112 +523,110 @@ bool is_tree(PyObject* part, int depth = 0) {
   return fits;
 }
 
-bool add_dict(Records* to, PyObject* row) {
-  DictRecord d{};
-  int look_up;
-  if (!parse(row, "O!O!OpO", &PyDict_Type, &d.dict, &PyDict_Type, &d.expected, &d.names, &look_up, &d.loaded)) return false;
-  if (!is_names(d.names) || !is_names(d.loaded)) return false;
-  d.look_up = look_up;
-  to->dicts.reserve(to->dicts.size() + 1);  // what is watched must be noted
-  if (!(d.version = version_at(d.dict))) return false;
-  d.seen = *d.version;
-  to->dicts.push_back(d);
-  return true;
+// `is`: what is at the address, an object that the row owns or nullptr; or nothing of the kind, where it is no more.
+void Records::add_word(const void* at, const void* is, bool (*holds)(PyObject*), PyObject* row) {
+  words.push_back({static_cast<const uint64_t*>(at), reinterpret_cast<uintptr_t>(is)});
+  of_words.push_back({holds, row});
 }
 
-bool add_type(Records* to, PyObject* row) {
-  TypeRecord t{};
-  if (!parse(row, "O!O!", &PyType_Type, &t.type, &PyTuple_Type, &t.mro)) return false;
-  t.seen = class_version(t.type);
-  to->types.push_back(t);
-  return true;
+void Records::add_tensor(PyObject* o, std::vector<TensorRecord>* to) {
+  const auto take = [this](const Tensor* t) {
+    Meta m(t);
+    m.dims_at = static_cast<uint32_t>(pool.size());
+    pool.insert(pool.end(), t->sizes(), t->sizes() + 2 * t->ndim());
+    return m;
+  };
+  TensorRecord& r = to->emplace_back();
+  r.tensor = to == &tensors ? as_tensor(o) : nullptr;
+  r.meta = take(as_tensor(o));
+  const Tensor* g = with_gradients ? as_tensor(o)->grad.peek() : nullptr;
+  if (!g) return;
+  r.grad = static_cast<int>(gradients.size());
+  gradients.push_back(take(g));
 }
 
-bool add_class(Records* to, PyObject* row) {
-  ClassRecord c{};
-  if (!parse(row, "O!O!O", &PyType_Type, &c.type, &PyDict_Type, &c.expected, &c.names) || !is_names(c.names)) return false;
-  to->classes.push_back(c);
-  return true;
-}
-
-bool add_instance(Records* to, PyObject* row) {
-  InstanceRecord i{};
-  if (!parse(row, "OO!O", &i.object, &PyType_Type, &i.type, &i.dict)) return false;
-  i.dict_at = i.dict == Py_None ? nullptr : _PyObject_GetDictPtr(i.object);
-  to->instances.push_back(i);
-  return true;
-}
-
-bool add_function(Records* to, PyObject* row) {
-  FunctionRecord f{};
-  if (!parse(row, "O!O!", &PyFunction_Type, &f.function, &PyTuple_Type, &f.fields)) return false;
-  if (PyTuple_GET_SIZE(f.fields) != 8) return PyErr_SetString(PyExc_TypeError, "Guards: eight fields"), false;
-  to->functions.push_back(f);
-  return true;
-}
-
-bool add_slot(Records* to, PyObject* row) {
-  SlotRecord s{};
-  if (!parse(row, "O!OO", &PyMemberDescr_Type, &s.descriptor, &s.object, &s.expected)) return false;
-  to->slots.push_back(s);
-  return true;
-}
-
-template <std::vector<Pair> Records::* of, PyTypeObject* type>
-bool add_pair(Records* to, PyObject* row) {
-  Pair p{};
-  if (!parse(row, "O!O", type, &p.object, &p.expected)) return false;
-  if (type != &PyCell_Type && !PyTuple_CheckExact(p.expected)) return PyErr_SetString(PyExc_TypeError, "Guards: a tuple"), false;
-  (to->*of).push_back(p);
-  return true;
-}
-
-template <std::vector<TensorRecord> Records::* of, bool reached>
-bool add_tensor(Records* to, PyObject* row) {
-  if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
-  TensorRecord t{};
-  t.tensor = reached ? as_tensor(row) : nullptr;
-  t.meta.take(as_tensor(row), &to->pool, reached, to->offsets, to->with_gradients);
-  if (const Tensor* g = to->with_gradients ? as_tensor(row)->grad.peek() : nullptr) {
-    t.grad = static_cast<int>(to->gradients.size());
-    to->gradients.emplace_back().take(g, &to->pool, false, false, false);
+bool Records::add(int kind, PyObject* row) {
+  PyObject *a, *b, *c, *d, *e;
+  switch (kind) {
+    case 0: {
+      if (!PyArg_ParseTuple(row, "O!O!OOO", &PyDict_Type, &a, &PyDict_Type, &b, &c, &d, &e) || !is_names(c) || !is_names(e)) return false;
+      containers.push_back(a);
+      if (!kVersionsTell) return others.push_back({dict_holds, row}), true;
+      dicts.reserve(dicts.size() + 1);  // what is watched must be noted
+      const uint64_t* version = version_at(a);
+      if (!version) return false;
+      dicts.push_back(a);
+      words.push_back({version, *version});
+      of_words.push_back({dict_holds, row, true});
+      return true;
+    }
+    case 1: {
+      if (!PyArg_ParseTuple(row, "O!O!O!", &PyType_Type, &a, &PyTuple_Type, &b, &PyTuple_Type, &c)) return false;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(c); ++i) {
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(c, i), "O!O!O", &PyType_Type, &d, &PyDict_Type, &d, &e) || !is_names(e)) return false;
+      }
+      static_assert(offsetof(PyTypeObject, tp_finalize) == offsetof(PyTypeObject, tp_version_tag) + 8, "what is beside a version never changes");
+      const unsigned version = class_version(as_type(a));
+      if (!version) return others.push_back({never, row}), true;
+      words.push_back({reinterpret_cast<const uint64_t*>(&as_type(a)->tp_version_tag), 0});
+      words.back().is = *words.back().at;
+      of_words.push_back({class_holds, row, true});
+      return true;
+    }
+    case 2:
+      if (!PyArg_ParseTuple(row, "OO!O", &a, &PyType_Type, &b, &c)) return false;
+      add_word(&a->ob_type, b, instance_holds, row);
+      if (PyObject** dict = c == Py_None ? nullptr : _PyObject_GetDictPtr(a)) add_word(dict, c, instance_holds, row);
+      return true;
+    case 3:
+      if (!PyArg_ParseTuple(row, "O!O!", &PyList_Type, &a, &PyTuple_Type, &b)) return false;
+      containers.push_back(a);
+      return others.push_back({list_holds, row}), true;
+    case 4:
+      if (!PyArg_ParseTuple(row, "O!O", &PyCell_Type, &a, &b)) return false;
+      return add_word(&reinterpret_cast<PyCellObject*>(a)->ob_ref, b == absent() ? nullptr : b, cell_holds, row), true;
+    case 5:
+      if (!PyArg_ParseTuple(row, "OO!", &a, &PyTuple_Type, &b)) return false;
+      return others.push_back({iterable_holds, row}), true;
+    case 6:
+      if (!PyArg_ParseTuple(row, "O!(OOOOOOOO)", &PyFunction_Type, &a, &b, &b, &b, &b, &b, &b, &b, &b)) return false;
+      for (int i = 0; i < kFields; ++i) {
+        PyObject *is = at(at(row, 1), i), **now = field_of(a, i);
+        add_word(now, is == Py_None && !*now ? nullptr : is, function_holds, row);
+      }
+      return true;
+    case 7:
+      if (!PyArg_ParseTuple(row, "O!OO", &PyMemberDescr_Type, &a, &b, &c)) return false;
+      return others.push_back({slot_holds, row}), true;
+    case 8:
+      if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
+      add_word(&row->ob_type, Py_TYPE(row), never, row);
+      add_word(&as_tensor(row)->dict, as_tensor(row)->dict, never, row);
+      return add_tensor(row, &tensors), true;
+    default:
+      if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
+      return add_tensor(row, &inputs), true;
   }
-  (to->*of).push_back(t);
-  return true;
 }
 
 int fill(Records* to, PyObject* rows, PyObject* inputs) {
-  const auto row = [rows](int i) { return PyTuple_GET_ITEM(rows, i); };
-  to->offsets = row(11) == Py_True, to->with_gradients = row(13) == Py_True;
-  to->thread = row(12) == Py_True ? PyThread_get_thread_ident() : 0;
-  to->tree = row(10);
-  if (!PyTuple_Check(to->tree) || PyTuple_GET_SIZE(to->tree) != 2 || !is_tree(PyTuple_GET_ITEM(to->tree, 0)) ||
-      !is_tree(PyTuple_GET_ITEM(to->tree, 1))) {
+  to->asked = at(rows, 10) == Py_True ? Meta::Offset : 0;
+  to->with_gradients = at(rows, 12) == Py_True;
+  to->thread = at(rows, 11) == Py_True ? PyThread_get_thread_ident() : 0;
+  to->tree = at(rows, 9);
+  if (!PyTuple_Check(to->tree) || PyTuple_GET_SIZE(to->tree) != 2 || !is_tree(at(to->tree, 0)) || !is_tree(at(to->tree, 1))) {
     return PyErr_SetString(PyExc_TypeError, "Guards: a pair of trees"), -1;
   }
-  using Add = bool (*)(Records*, PyObject*);
-  const Add adds[] = {add_dict,
-                      add_type,
-                      add_class,
-                      add_instance,
-                      add_pair<&Records::lists, &PyList_Type>,
-                      add_pair<&Records::cells, &PyCell_Type>,
-                      add_pair<&Records::iterables, &PyBaseObject_Type>,
-                      add_function,
-                      add_slot,
-                      add_tensor<&Records::tensors, true>,
-                      add_tensor<&Records::inputs, false>};
-  for (int kind = 0; kind < 11; ++kind) {
-    PyObject* all = kind < 10 ? row(kind) : inputs;
+  for (int kind = 0; kind < 10; ++kind) {
+    PyObject* all = kind < 9 ? at(rows, kind) : inputs;
     if (!PyTuple_Check(all)) return PyErr_SetString(PyExc_TypeError, "Guards: tuples of rows"), -1;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all); ++i) {
-      if (!adds[kind](to, PyTuple_GET_ITEM(all, i))) return -1;
+      if (!to->add(kind, PyTuple_GET_ITEM(all, i))) return -1;
     }
+    if (kind == 8) to->reached_gradients = to->gradients.size();
   }
   for (size_t i = 0; i < to->tensors.size(); ++i) to->memories.emplace_back(to->tensors[i].tensor->storage(), static_cast<int>(i));
   std::sort(to->memories.begin(), to->memories.end());
-  for (const DictRecord& d : to->dicts) to->containers.push_back(d.dict);
-  for (const Pair& l : to->lists) to->containers.push_back(l.object);
   std::sort(to->containers.begin(), to->containers.end());
   to->relate(&to->inputs, PySequence_Fast_ITEMS(inputs));
   to->settings = settings();
@@ -633,7 +635,7 @@ int fill(Records* to, PyObject* rows, PyObject* inputs) {
 
 void empty(Guards* self) {
   if (self->records) {
-    for (const DictRecord& d : self->records->dicts) release_version(d.dict);
+    for (PyObject* d : self->records->dicts) release_version(d);
   }
   delete std::exchange(self->records, nullptr);
   Py_CLEAR(self->rows);
@@ -695,7 +697,8 @@ PyObject* altered(PyObject* self, PyObject* later) {
   for (size_t i = 0; i < n + a->inputs.size(); ++i) {
     const TensorRecord& t = i < n ? a->tensors[i] : a->inputs[i - n];
     const Meta* then = i < n ? found[t.tensor] : i - n < b->inputs.size() ? &b->inputs[i - n].meta : nullptr;
-    if (then && !t.meta.is(*then, a->pool.data(), b->pool.data())) return PyLong_FromSize_t(i);
+    const Py_ssize_t* sizes = a->pool.data() + t.meta.dims_at;
+    if (then && !t.meta.is(*then, b->pool.data(), sizes, Meta::Place)) return PyLong_FromSize_t(i);
   }
   Py_RETURN_NONE;
 }
@@ -708,14 +711,11 @@ PyObject* match(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 PyObject* match_again(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   Records* r = as_guards(self)->records;
   if (!r) Py_RETURN_NONE;
-  std::vector<TensorRecord> tensors = r->tensors, inputs = r->inputs;
-  for (std::vector<TensorRecord>* records : {&r->tensors, &r->inputs}) {
-    for (TensorRecord& t : *records) t.grad = -1, t.meta.has_is &= 13;
-  }
+  const bool before = std::exchange(r->with_gradients, false);
   const int64_t task = std::exchange(tls.task, -1);
   PyObject* found = match(self, args, n);
   tls.task = task;
-  if (r == as_guards(self)->records) r->tensors.swap(tensors), r->inputs.swap(inputs);
+  if (r == as_guards(self)->records) r->with_gradients = before;
   return found;
 }
 
@@ -750,6 +750,14 @@ PyObject* obstacle(PyObject*, PyObject*) {
 
 bool same_value(PyObject* a, PyObject* b) { return same(a, b); }
 
+void replayed(PyObject* guards, uint64_t before, size_t set, size_t made) {
+  Records* r = as_guards(guards)->records;
+  if (!r) return;
+  const uint64_t now = changes.gradients;
+  r->after = now == before + set && made == r->reached_gradients ? now : 0;
+  if (r->after && r->own) r->gradients_at = now;
+}
+
 PyObject* matched_inputs(PyObject* guards, PyObject* args, PyObject* kwargs) {
   if (Py_TYPE(guards) != GuardsType) return PyErr_Format(PyExc_TypeError, "Guards, args, kwargs");
   Records* r = as_guards(guards)->records;
@@ -760,7 +768,7 @@ PyObject* matched_inputs(PyObject* guards, PyObject* args, PyObject* kwargs) {
   const auto item = [&](Py_ssize_t i) { return PyTuple_GET_ITEM(tuple.get(), i); };
   bool fits = r == as_guards(guards)->records && r->matches(PyTuple_GET_ITEM(r->tree, 0), args, &found) &&
               r->matches(PyTuple_GET_ITEM(r->tree, 1), kwargs, &found) && found.n == PyTuple_GET_SIZE(tuple.get());
-  for (Py_ssize_t i = 0; fits && i < found.n; ++i) fits = r->fits(as_tensor(item(i)), r->inputs[i]);
+  for (Py_ssize_t i = 0; fits && i < found.n; ++i) fits = r->fits(as_tensor(item(i)), r->inputs[i], 0);
   fits = fits && r->relate(nullptr, PySequence_Fast_ITEMS(tuple.get())) && r->holds(false);
   return fits ? tuple.release() : Py_NewRef(Py_None);
 }

@@ -4,6 +4,9 @@
 
 namespace rushlight {
 
+// After a replay of the run of these guards, at whose start `changes.gradients` was `before`: it set so many gradients, of which it
+// made so many anew, for itself alone.
+void replayed(PyObject* guards, uint64_t before, size_t set, size_t made);
 int init_state(PyObject* module);
 // Whether code that reads the one value cannot tell it from the other. Runs no Python code.
 bool same_value(PyObject* a, PyObject* b);

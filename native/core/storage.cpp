@@ -148,6 +148,7 @@ int replace_block(Storage* s, char* data, size_t capacity, uint8_t flags, PyObje
   s->data = data;
   s->capacity = capacity;
   s->flags = flags;
+  note_metadata();
   Py_XDECREF(before);  // last: it may run code
   return 0;
 }
@@ -167,6 +168,7 @@ int resize_storage(Storage* s, size_t nbytes) {
   if (is_accelerator(s->device) && !resize_block(s, nbytes)) return -1;
   if (s->device != DeviceType::Cpu) {
     s->nbytes = nbytes;
+    note_metadata();
     return 0;
   }
   if (!s->is_resizable()) {

@@ -16,6 +16,7 @@
 namespace rushlight {
 
 PyTypeObject* TensorType = nullptr;
+constinit Changes changes;
 
 // ---------------------------------------------------------------- life cycle
 
@@ -386,6 +387,7 @@ PyObject* get_hooks(PyObject* self, void*) {
 }
 
 int set_hooks(PyObject* self, PyObject* value, void*) {
+  note_metadata();
   as_tensor(self)->hooks.set(value == Py_None ? nullptr : Py_XNewRef(value));
   return 0;
 }
@@ -412,6 +414,7 @@ int set_wrapped(PyObject* self, PyObject* value, void*) {
   }
   if (!PyArg_ParseTuple(value, "IO", &flag, &object)) return -1;
   t->flags = (t->flags & ~kWrapped) | (flag & kWrapped);
+  note_metadata();
   t->wrapped.set(object == Py_None ? nullptr : Py_NewRef(object));
   return 0;
 }
@@ -569,6 +572,7 @@ PyObject* method_cut(PyObject* self, PyObject*) {
   if (requires_grad(t)) cut_here(t, Cut::Detached);
   t->output_nr = 0;
   t->flags &= ~(kRequiresGrad | kRetainsGrad);
+  note_metadata();
   t->grad_fn.clear();
   Py_RETURN_NONE;
 }
@@ -576,6 +580,7 @@ PyObject* method_cut(PyObject* self, PyObject*) {
 // Later calls are recorded with a new AccumulateGrad of this leaf.
 PyObject* method_forget_accumulator(PyObject* self, PyObject*) {
   as_tensor(self)->accumulator = nullptr;
+  note_metadata();
   Py_RETURN_NONE;
 }
 
@@ -585,6 +590,7 @@ PyObject* method_set_flag(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "Ip", &flag, &on)) return nullptr;
   Tensor* t = as_tensor(self);
   t->flags = on ? (t->flags | flag) : (t->flags & ~flag);
+  note_metadata();
   Py_RETURN_NONE;
 }
 

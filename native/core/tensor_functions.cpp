@@ -303,11 +303,13 @@ PyObject* swap_contents(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   Tensor *a = as_tensor(args[0]), *b = as_tensor(args[1]);
   if (a == b) Py_RETURN_NONE;
-  constexpr size_t first = offsetof(Tensor, storage_), end = offsetof(Tensor, weakrefs);
+  constexpr size_t first = offsetof(Tensor, dict), end = offsetof(Tensor, weakrefs);
   char *in_a = reinterpret_cast<char*>(a) + first, *in_b = reinterpret_cast<char*>(b) + first;
   std::swap_ranges(in_a, in_a + (end - first), in_b);
   follow_content(a, b);
   follow_content(b, a);
+  note_metadata();
+  note_gradient();
   // An AccumulateGrad held the one leaf before and holds the other now.
   if (a->accumulator) Py_INCREF(a);
   if (b->accumulator) Py_INCREF(b);

@@ -124,6 +124,7 @@ PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Node* made_by;
   if (current_grad_fn(inside, &made_by) < 0) return nullptr;
   Owned<Node> node = Owned<Node>::borrow(made_by);
+  note_metadata();
   if (t->wrapped) {
     t->flags = (t->flags & ~kRequiresGrad) | (inside->flags & kRequiresGrad);
   } else if (!node) {

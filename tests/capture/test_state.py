@@ -270,6 +270,11 @@ CHANGES = {
         call,
         lambda o: o.keywords.update(k=2),
     ),
+    "partial's attribute": (
+        lambda: functools.partial(one, k=1),
+        lambda o: hasattr(o, "mark"),
+        lambda o: setattr(o, "mark", 1),
+    ),
     "bound method": (lambda: new_class()().method, lambda o: o(), lambda o: new_class()().method),
     "bound method's self": (
         lambda: Derived().method,

@@ -76,7 +76,7 @@ _ENDS = frozenset(
     "__globals__ f_globals f_locals f_back gi_frame __builtins__ __subclasses__ "
     "__annotations__".split()
 )
-_NEVER = ((), (), (), ((None, int, None),), *((),) * 6, (("", None),) * 2, False, False, False)
+_NEVER = ((), (), ((None, int, None),), *((),) * 6, (("", None),) * 2, False, False, False)
 _FIELDS = "__code__ __defaults__ __kwdefaults__ __name__ __qualname__ __module__ __doc__".split()
 
 
@@ -138,11 +138,11 @@ class State:
         self._accounted: set[int] = set()  # code of functions that the walk met, and code in it
         self._passed: set[str] = set()  # globals that are more than called, as paths
         self._records: dict[tuple[int, str], _Record] = {}
-        self._rows: list[list[Any]] = [[] for _ in range(9)]
+        self._rows: list[list[Any]] = [[] for _ in range(8)]
         self._seen: dict[int, object] = {}
         self._waiting: collections.deque[tuple[object, str]] = collections.deque()
         self._classes: dict[int, type] = {}
-        self._class_dicts: dict[int, type] = {}
+        self._class_dicts: dict[int, tuple[type, dict[str, Any], frozenset[str] | None]] = {}
         self._containers: dict[int, tuple[object, str]] = {}  # of the arguments
         self._lookups: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._local = False  # whether state of this thread alone was read
@@ -160,8 +160,7 @@ class State:
     def _walk(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], ran: Ran
     ) -> tuple[Any, ...]:
-        """The rows of the guards: dicts, classes by version, their dicts, instances, lists, cells,
-        sets, functions and slots; then tensors, the trees of the arguments, and three questions."""
+        """The rows of the guards: dicts, classes, instances, lists, cells, sets, functions and slots; then tensors, the trees of the arguments, and three questions."""
         if isinstance(function, types.MethodType):
             self._visit(function.__self__, "self")
         named = isinstance(function, (types.FunctionType, types.MethodType))
@@ -372,7 +371,7 @@ class State:
             self.loaded += [(o, key) for key in numbers]
         self._row(0, (o, parts, None, False, record.loaded))
         if type(o) is not dict and isinstance(o, collections.OrderedDict) and len(parts) > 1:
-            self._row(6, (o, tuple(collections.OrderedDict.__iter__(o))))
+            self._row(5, (o, tuple(collections.OrderedDict.__iter__(o))))
         if isinstance(o, collections.defaultdict):
             self._slot(o, vars(collections.defaultdict)["default_factory"], path, "default_factory")
         for key, value in parts.items():
@@ -382,7 +381,7 @@ class State:
     def _list(self, o: list[Any], path: str) -> None:
         items = tuple(list.copy(o))
         self._note("items", path, o, dict(enumerate(items)))
-        self._row(4, (o, items))
+        self._row(3, (o, items))
         self._items(items, path)
 
     def _items(self, o: Iterable[Any], path: str) -> None:
@@ -392,7 +391,7 @@ class State:
     def _set(self, o: Any, path: str) -> None:
         items = tuple((set if isinstance(o, set) else frozenset).__iter__(o))
         self._note("items", path, o, dict(enumerate(items)))
-        self._row(6, (o, items))
+        self._row(5, (o, items))
         self._items(items, path)
 
     def _slot(self, o: object, member: Any, path: str, name: str) -> None:
@@ -400,7 +399,7 @@ class State:
             value = member.__get__(o)
         except AttributeError:
             value = ABSENT
-        self._row(8, (member, o, value))
+        self._row(7, (member, o, value))
         record = self._records.get((id(o), "slots")) or self._note("slots", path, o, {})
         record.parts[name] = value
         self._visit(value, f"{path}.{name}")
@@ -419,11 +418,9 @@ class State:
         if not (ran and (o.__closure__ or not ours)) and (ours or not self._reads_functions):
             return  # it did not run; where it is held, it is compared by identity
         fields = [getattr(o, name) for name in _FIELDS]
-        attributes = o.__dict__ or None
-        self._row(7, (o, (*fields, attributes)))
+        self._row(6, (o, (*fields, o.__dict__)))
         self._note("function", path, o, dict(zip(_FIELDS, fields, strict=True)))
-        if attributes is not None:
-            self._attributes(attributes, path, self._program)
+        self._attributes(o.__dict__, path, None if self._dynamic else self._program)
         if o.__kwdefaults__:
             self._visit(o.__kwdefaults__, f"a default of {path}")
         self._visit(o.__defaults__ or (), f"a default of {path}")
@@ -439,7 +436,7 @@ class State:
         except ValueError:
             value = ABSENT
         if not self._counts(cell, path):
-            self._row(5, (cell, value))
+            self._row(4, (cell, value))
         self._note("cell", path, cell, {path: value})
         self._visit(value, path)
 
@@ -484,7 +481,7 @@ class State:
         if issubclass(cls, Tensor):
             return self._tensor(o, path, chosen)
         attributes = _dict_of(o)
-        self._row(3, (o, cls, attributes))
+        self._row(2, (o, cls, attributes))
         if (
             self._loads
             and attributes
@@ -540,21 +537,23 @@ class State:
         if id(cls) in self._classes:
             return
         self._classes[id(cls)] = cls
-        self._row(1, (cls, cls.__mro__))
         meta = type(cls)
-        self._row(3, (cls, meta, None))
+        self._row(2, (cls, meta, None))
         if meta is not type:
             self._visit(meta, f"the class {meta.__name__}")
+        dicts = []
         for k in cls.__mro__:
-            if not k.__flags__ & _HEAP or k.__flags__ & _IMMUTABLE or id(k) in self._class_dicts:
+            if not k.__flags__ & _HEAP or k.__flags__ & _IMMUTABLE:
                 continue
-            self._class_dicts[id(k)] = k
-            names = None if self._dynamic and not _is_trusted(k) else self._of_classes
-            parts = {n: v for n, v in vars(k).items() if names is None or n in names}
-            self._row(2, (k, parts, names))
-            self._note("attributes", k.__name__, k, parts)
-            for name, value in parts.items():
-                self._visit(value, f"{k.__name__}.{name}")
+            if id(k) not in self._class_dicts:
+                names = None if self._dynamic and not _is_trusted(k) else self._of_classes
+                parts = {n: v for n, v in vars(k).items() if names is None or n in names}
+                self._class_dicts[id(k)] = k, parts, names
+                self._note("attributes", k.__name__, k, parts)
+                for name, value in parts.items():
+                    self._visit(value, f"{k.__name__}.{name}")
+            dicts.append(self._class_dicts[id(k)])
+        self._row(1, (cls, cls.__mro__, tuple(dicts)))
 
     def _module(self, o: types.ModuleType, path: str) -> None:
         """A module that is passed on: any attribute that code names may be read of it."""
@@ -568,8 +567,9 @@ class State:
         self._visit(o.func, path)
         self._visit(o.args, f"an argument of {path}")
         self._visit(o.keywords, f"an argument of {path}")
-        if type(o) is functools.partial and o.__dict__:
-            self._attributes(o.__dict__, path, self._program)
+        if type(o) is functools.partial:
+            self._row(2, (o, functools.partial, o.__dict__))
+            self._attributes(o.__dict__, path, None if self._dynamic else self._program)
 
     def _property(self, o: Any, path: str) -> None:
         for part in (o.fget, o.fset, o.fdel):
@@ -585,13 +585,13 @@ class State:
         shown = o()
         if shown is None:
             self._fail(f"{path} is a weak reference to an object that is gone")
-        self._row(3, (shown, type(shown), None))  # which also keeps it
+        self._row(2, (shown, type(shown), None))  # which also keeps it
         self._visit(shown, path)
 
     def _proxy(self, o: Any, path: str) -> None:
         if o:
             self._fail(f"{path} is a mappingproxy, whose state cannot be compared")
-        self._row(6, (o, ()))
+        self._row(5, (o, ()))
 
     def _slice(self, o: slice, path: str) -> None:
         self._items((o.start, o.stop, o.step), path)
@@ -689,7 +689,7 @@ class State:
     def counters(self, later: State, ran: Ran) -> list[Counter]:
         """The numbers that the run between this state and a later one has counted up."""
         found = []
-        classes = {id(d): cls for _, cls, d in self._rows[3]}
+        classes = {id(d): cls for _, cls, d in self._rows[2]}
         for record in self._records.values():
             place: Any = record.object
             kind = record.kind
