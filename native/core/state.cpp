@@ -31,6 +31,7 @@ PyObject* const kType = PyUnicode_InternFromString("type");
 PyObject* const kIndex = PyUnicode_InternFromString("index");
 constexpr int kDeepest = 32;
 constexpr int kRows = 13;
+constexpr size_t kAtOnce = 8;  // words
 constexpr size_t kAhead = 8;  // of the tensor that is compared, others are fetched
 
 PyObject* absent() { return as_object(GuardsType); }
@@ -341,6 +342,7 @@ struct Records {
   std::vector<Word> words;
   std::vector<Row> of_words, others;  // the rows of the words; rows that no word tells of
   std::vector<PyObject*> dicts;  // whose versions are asked for
+  std::vector<std::pair<const Tensor*, const PyTypeObject*>> bare;  // tensors without attributes, and their classes
   std::vector<TensorRecord> tensors, inputs;
   std::vector<Meta> gradients;
   std::vector<Py_ssize_t> pool;
@@ -381,20 +383,22 @@ struct Guards {
 Guards* as_guards(PyObject* o) { return reinterpret_cast<Guards*>(o); }
 
 bool Records::words_hold(bool anew) {
-  constexpr size_t kAtOnce = 8;
-  const size_t n = words.size();
-  for (size_t from = 0; from < n; from += kAtOnce) {
-    const size_t to = std::min(from + kAtOnce, n);
+  for (size_t from = 0; from < words.size(); from += kAtOnce) {
     uint64_t differ = anew;
-    for (size_t i = from; i < to; ++i) differ |= *words[i].at ^ words[i].is;
-    for (size_t i = from; differ && i < to; ++i) {
+    for (size_t i = 0; i < kAtOnce; ++i) differ |= *words[from + i].at ^ words[from + i].is;
+    for (size_t i = from; differ && i < from + kAtOnce; ++i) {
       const uint64_t now = *words[i].at;
       if (now == words[i].is && (!anew || of_words[i].holds == never)) continue;
       if (!of_words[i].holds(of_words[i].row)) return false;
       if (of_words[i].renews) words[i].is = of_words[i].holds == class_holds ? *words[i].at : now;
     }
   }
-  return std::all_of(others.begin(), others.end(), [](const Row& r) { return r.holds(r.row); });
+  uintptr_t differ = 0;
+  for (const auto& [t, type] : bare) {
+    differ |= reinterpret_cast<uintptr_t>(Py_TYPE(t)) ^ reinterpret_cast<uintptr_t>(type);
+    differ |= reinterpret_cast<uintptr_t>(t->dict);
+  }
+  return !differ && std::all_of(others.begin(), others.end(), [](const Row& r) { return r.holds(r.row); });
 }
 
 bool Records::tensors_hold() {
@@ -600,8 +604,12 @@ bool Records::add(int kind, PyObject* row) {
       return others.push_back({slot_holds, row}), true;
     case 8:
       if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
-      add_word(&row->ob_type, Py_TYPE(row), never, row);
-      add_word(&as_tensor(row)->dict, as_tensor(row)->dict, never, row);
+      if (as_tensor(row)->dict) {
+        add_word(&row->ob_type, Py_TYPE(row), never, row);
+        add_word(&as_tensor(row)->dict, as_tensor(row)->dict, never, row);
+      } else {
+        bare.emplace_back(as_tensor(row), Py_TYPE(row));
+      }
       return add_tensor(row, &tensors), true;
     default:
       if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
@@ -625,6 +633,8 @@ int fill(Records* to, PyObject* rows, PyObject* inputs) {
     }
     if (kind == 8) to->reached_gradients = to->gradients.size();
   }
+  static const uint64_t nothing = 0;
+  while (to->words.size() % kAtOnce) to->add_word(&nothing, nullptr, never, nullptr);
   for (size_t i = 0; i < to->tensors.size(); ++i) to->memories.emplace_back(to->tensors[i].tensor->storage(), static_cast<int>(i));
   std::sort(to->memories.begin(), to->memories.end());
   std::sort(to->containers.begin(), to->containers.end());

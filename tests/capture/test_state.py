@@ -10,6 +10,7 @@ import functools
 import gc
 import math
 import operator
+import threading
 import time
 import types
 import weakref
@@ -21,6 +22,8 @@ from rushlight import nn
 from rushlight._capture.calls import observe
 from rushlight._capture.state import State
 from rushlight._core import Guards
+
+from .worlds import captured, variants
 
 
 def state(function, *args, loaded=False, **kwargs):
@@ -529,6 +532,17 @@ def test_what_a_weak_reference_shows():
 # --- tensors ---
 
 
+class Twice(rl.autograd.Function):
+    @staticmethod
+    def forward(ctx, t, factor):
+        ctx.mark_dirty(t)
+        return t.mul_(2 * factor)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None, grad.sum()
+
+
 def reading(t):
     def run():
         return t.grad, t * 2
@@ -546,7 +560,15 @@ TENSORS = {
     "grad": lambda t: setattr(t, "grad", rl.ones(2, 2)),
     "resize": lambda t: t.resize_(3, 3),
     "storage": lambda t: t.untyped_storage().resize_(256),
+    "shared memory": lambda t: t.share_memory_(),
+    "another place": lambda t: t.set_(rl.ones(9), 1, (2, 2)),
+    "other strides": lambda t: t.as_strided_((2, 2), (1, 2)),
+    "swapped": lambda t: rl.utils.swap_tensors(t, rl.zeros(4)),
     "history": lambda t: t.mul_(rl.ones(2, 2, requires_grad=True)),
+    "history by a view": lambda t: t[0].mul_(rl.ones(2, requires_grad=True)),
+    "history by a Function": lambda t: Twice.apply(t, rl.ones((), requires_grad=True)),
+    "a tangent": lambda t: setattr(t, "_wrapped", (256, "tangent")),
+    "hooks": lambda t: setattr(t, "_hooks", object()),
     "attribute": lambda t: setattr(t, "mark", 1),
     "class": lambda t: setattr(t, "__class__", type("Sub", (rl.Tensor,), {})),
 }
@@ -561,6 +583,52 @@ def test_metadata_of_a_tensor(name):
     assert made.guards.check(), "values do not count"
     TENSORS[name](t)
     assert not made.guards.check()
+    assert not made.guards.refresh()
+
+
+LEAVES = {
+    "detached": lambda t: t.detach_(),
+    "requires_grad": lambda t: t.requires_grad_(False),
+    "retained": lambda t: t.retain_grad(),
+    "another type": lambda t: setattr(t, "data", rl.zeros(2, 2, dtype=rl.float64)),
+    "written": lambda t: t.mul_(2),
+}
+
+
+@pytest.mark.parametrize("name", LEAVES)
+@pytest.mark.parametrize("make", [lambda t: t, lambda t: t * 2, lambda t: (t * 2).t()], ids=str)
+def test_metadata_of_what_has_a_graph(name, make):
+    def made():
+        return make(rl.ones(2, 2, requires_grad=True))
+
+    t = made()
+    guards = held(lambda: t * 2).guards
+    try:
+        LEAVES[name](t)
+    except RuntimeError:  # not of a leaf, not of a view
+        return
+    quick = guards.check()
+    assert quick == guards.refresh()
+
+
+def test_a_root_that_comes_to_want_a_gradient():
+    root = rl.ones(2, 2)
+    view = root.t()
+    made = held(lambda: view * 2)
+    root.requires_grad_()
+    assert not made.guards.check()
+    root.requires_grad_(False)
+    assert made.guards.check()
+
+
+def test_hooks_that_go_with_their_node():
+    t = rl.ones(2, requires_grad=True)
+    node = (t * 1).grad_fn.next_functions[0][0]
+    node.register_hook(lambda *grads: None)
+    made = held(lambda: t * 2)
+    del node
+    gc.collect()
+    assert made.guards.check() == made.guards.refresh()
 
 
 def test_gradient_of_a_tensor():
@@ -574,6 +642,69 @@ def test_gradient_of_a_tensor():
         t.grad_dtype = None
         t.grad = other
         assert not made.guards.check()
+
+
+def set_attribute(g):
+    g.mark = 1
+
+
+GRADIENTS = {
+    "attribute": set_attribute,
+    "class": lambda g: setattr(g, "__class__", type("Sub", (rl.Tensor,), {})),
+    "requires_grad": lambda g: g.requires_grad_(),
+    "transposed": lambda g: g.t_(),
+    "type": lambda g: setattr(g, "data", rl.zeros(2, 2, dtype=rl.float64)),
+    "history": lambda g: g.mul_(rl.ones(2, 2, requires_grad=True)),
+    "hook": lambda g: g.requires_grad_().register_hook(lambda g: g),
+}
+
+
+@pytest.mark.parametrize("name", [*GRADIENTS, "nothing", "None", "another"])
+@pytest.mark.parametrize("returned", [False, True])
+def test_gradients_that_replays_leave(name, returned):
+    """Guards trust what a replay left until a program can have it."""
+    p = nn.Parameter(rl.ones(2, 2))
+    q = nn.Parameter(rl.ones(2, 2))
+    p.grad, q.grad = rl.zeros(2, 2), rl.zeros(2, 2)
+
+    def step():
+        (p * q).sum().backward()
+        g = p.grad
+        p.grad, q.grad = g * 2, q.grad * 2
+        return p.grad if returned else p.grad.sum()
+
+    made = captured(step)
+    (variant,) = variants(made)
+    for _ in range(4):
+        result = made()
+        assert variant.guards.check()
+    replays = variant.program.replays()
+    assert replays >= 4
+    if name == "nothing":
+        p.grad.add_(1)
+    elif name == "None":
+        p.grad = None
+    elif name == "another":
+        q.grad = rl.zeros(4)[::2].expand(2, 2)
+    else:
+        GRADIENTS[name](result if returned else p.grad)
+    assert variant.guards.check() == (name == "nothing")
+    assert variant.guards.refresh() == (name == "nothing")
+
+
+def test_a_gradient_that_was_held_before():
+    p = nn.Parameter(rl.ones(2, 2))
+    p.grad = held_before = rl.zeros(2, 2)
+
+    def run():
+        return p.grad * 2
+
+    made = captured(run)
+    (variant,) = variants(made)
+    for _ in range(3):
+        made()
+    held_before.mark = 1
+    assert not variant.guards.check()
 
 
 def test_a_gradient_that_nothing_reads_does_not_count():
@@ -632,6 +763,34 @@ def test_modes():
     rl.set_num_threads(threads + 1)
     assert not made.guards.check()
     rl.set_num_threads(threads)
+    assert made.guards.check()
+
+
+def test_a_mode_of_another_thread():
+    class Mode(rl.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            return function(*args, **(kwargs or {}))
+
+    made = held(lambda: rl.ones(2) * 2)
+    entered, left = threading.Event(), threading.Event()
+
+    def other():
+        with Mode():
+            entered.set()
+            left.wait(60)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    try:
+        assert entered.wait(60)
+        assert made.guards.check() and Guards.obstacle() is None
+        run = captured(lambda x: x * 2 + 1, rl.ones(2))
+        assert run(rl.ones(2)).tolist() == [3, 3] and variants(run)[0].program.replays()
+        with Mode():
+            assert not made.guards.check() and "mode" in Guards.obstacle()
+    finally:
+        left.set()
+        thread.join()
     assert made.guards.check()
 
 
