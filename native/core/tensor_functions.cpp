@@ -309,7 +309,6 @@ PyObject* swap_contents(PyObject*, PyObject* const* args, Py_ssize_t n) {
   follow_content(a, b);
   follow_content(b, a);
   note_metadata();
-  note_gradient();
   // An AccumulateGrad held the one leaf before and holds the other now.
   if (a->accumulator) Py_INCREF(a);
   if (b->accumulator) Py_INCREF(b);

@@ -532,6 +532,9 @@ def test_what_a_weak_reference_shows():
 # --- tensors ---
 
 
+WANTS = rl.ones((), requires_grad=True)  # made before: to make one counts as a change
+
+
 class Twice(rl.autograd.Function):
     @staticmethod
     def forward(ctx, t, factor):
@@ -541,6 +544,16 @@ class Twice(rl.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         return None, grad.sum()
+
+
+class Gives(rl.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, held):
+        return held[0]
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.sum(), None
 
 
 def reading(t):
@@ -564,9 +577,11 @@ TENSORS = {
     "another place": lambda t: t.set_(rl.ones(9), 1, (2, 2)),
     "other strides": lambda t: t.as_strided_((2, 2), (1, 2)),
     "swapped": lambda t: rl.utils.swap_tensors(t, rl.zeros(4)),
-    "history": lambda t: t.mul_(rl.ones(2, 2, requires_grad=True)),
-    "history by a view": lambda t: t[0].mul_(rl.ones(2, requires_grad=True)),
-    "history by a Function": lambda t: Twice.apply(t, rl.ones((), requires_grad=True)),
+    "history": lambda t: t.mul_(WANTS),
+    "history by a view": lambda t: t[0].mul_(WANTS),
+    "history by a Function": lambda t: Twice.apply(t, WANTS),
+    "given back by a Function": lambda t: Gives.apply(WANTS, [t]),
+    "a flag": lambda t: t._set_flag(2, True),
     "a tangent": lambda t: setattr(t, "_wrapped", (256, "tangent")),
     "hooks": lambda t: setattr(t, "_hooks", object()),
     "attribute": lambda t: setattr(t, "mark", 1),
@@ -628,7 +643,25 @@ def test_hooks_that_go_with_their_node():
     made = held(lambda: t * 2)
     del node
     gc.collect()
-    assert made.guards.check() == made.guards.refresh()
+    assert not made.guards.check() and not made.guards.refresh()
+
+
+def test_hooks_of_a_node_that_is_forgotten():
+    t = rl.ones(2, requires_grad=True)
+    node = (t * 1).grad_fn.next_functions[0][0]
+    node.register_hook(lambda *grads: None)
+    made = held(lambda: t * 2)
+    t._forget_accumulator()
+    assert not made.guards.check() and not made.guards.refresh()
+
+
+def test_a_gradient_that_a_backward_gives():
+    t = rl.ones(2, requires_grad=True)
+    made = held(reading(t))
+    loss = (t * 1).sum()
+    assert made.guards.check()
+    loss.backward()
+    assert not made.guards.check() and not made.guards.refresh()
 
 
 def test_gradient_of_a_tensor():
@@ -654,7 +687,7 @@ GRADIENTS = {
     "requires_grad": lambda g: g.requires_grad_(),
     "transposed": lambda g: g.t_(),
     "type": lambda g: setattr(g, "data", rl.zeros(2, 2, dtype=rl.float64)),
-    "history": lambda g: g.mul_(rl.ones(2, 2, requires_grad=True)),
+    "history": lambda g: g.mul_(WANTS),
     "hook": lambda g: g.requires_grad_().register_hook(lambda g: g),
 }
 
@@ -690,6 +723,31 @@ def test_gradients_that_replays_leave(name, returned):
         GRADIENTS[name](result if returned else p.grad)
     assert variant.guards.check() == (name == "nothing")
     assert variant.guards.refresh() == (name == "nothing")
+
+
+def test_gradients_of_eager_backwards_and_of_other_replays():
+    p = nn.Parameter(rl.ones(2, 2))
+    p.grad = rl.zeros(2, 2)
+
+    def one():
+        p.grad = p.grad * 2
+        return p * 2
+
+    def other():
+        p.grad = None
+
+    made, clears = captured(one), rl.compile(other)
+    guards = variants(made)[0].guards
+    for _ in range(5):
+        p.grad = rl.zeros(2, 2)
+        for _ in range(3):
+            made()
+        assert guards.check()
+        clears()
+        assert not guards.check()
+    assert variants(clears)[0].program.replays() >= 2
+    (p * 1).sum().backward()
+    assert guards.check()
 
 
 def test_a_gradient_that_was_held_before():
