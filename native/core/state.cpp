@@ -132,8 +132,8 @@ PyObject* dict_of_class(PyTypeObject* type) { return Py_XNewRef(type->tp_dict); 
 
 // Whether a dict has the expected items, in their order. `names`: a set of those that matter, or
 // None. `look_up`: only the expected ones matter, in any order, and some of them are expected not
-// to be there. `loaded`: keys whose values are compared by type alone.
-bool has_items(PyObject* dict, PyObject* expected, PyObject* names, bool look_up, PyObject* loaded) {
+// to be there. `loaded`: keys whose values are compared by type alone, or not at all (`any`).
+bool has_items(PyObject* dict, PyObject* expected, PyObject* names, bool look_up, PyObject* loaded, bool any = false) {
   PyObject *key, *value, *wanted, *wanted_key;
   Py_ssize_t at = 0, wanted_at = 0;
   if (look_up) {
@@ -152,7 +152,7 @@ bool has_items(PyObject* dict, PyObject* expected, PyObject* names, bool look_up
     }
     if (!PyDict_Next(expected, &wanted_at, &wanted_key, &wanted) || !same(key, wanted_key)) return false;
     const bool type_only = loaded != Py_None && PyUnicode_CheckExact(key) && PySet_Contains(loaded, key);
-    if (!same(value, wanted, type_only)) return false;
+    if (!(any && type_only) && !same(value, wanted, type_only)) return false;
   }
   return !PyDict_Next(expected, &wanted_at, &wanted_key, &wanted);
 }
@@ -239,6 +239,12 @@ bool slot_holds(PyObject* row) {
 
 bool never(PyObject*) { return false; }  // compared as a word alone
 
+// In the order of state.py's rows, in which tensors, inputs and the rest follow.
+using Holds = bool (*)(PyObject* row);
+constexpr Holds kHolds[] = {dict_holds, class_holds,    instance_holds, list_holds,
+                            cell_holds, iterable_holds, function_holds, slot_holds};
+constexpr int kKinds = std::size(kHolds);
+
 // ---------------------------------------------------------------- tensors
 
 // All of a tensor that may decide what is called, but its values. Compared word by word without a
@@ -248,8 +254,8 @@ struct Meta {
   const void *type, *hooks, *attributes, *storage, *memory, *leaf_hooks;
   Py_ssize_t offset;
   uint64_t form, place;  // dimensions, element type, flags; device, and whether it may be written
-  uint32_t dims_at;  // sizes and strides in the pool
-  uint8_t dims, has;  // history, a root, one that wants a gradient
+  uint8_t has;  // history, a root, one that wants a gradient
+  uint32_t dims_at = 0;  // sizes and strides in the pool
   static uint64_t form_of(const Tensor* t) {
     uint64_t form;
     static_assert(offsetof(Tensor, flags) == offsetof(Tensor, ndim_) + 4, "dimensions, alignment, type and flags in one word");
@@ -271,27 +277,34 @@ struct Meta {
         offset(t->offset()),
         form(form_of(t)),
         place(place_of(t->storage())),
-        dims_at(0),
-        dims(t->ndim_),
         has(has_of(t)) {}
   enum Asked : unsigned { Offset = 1, Place = 2 };  // what is compared beside the rest; a place has an offset
-  bool is(const Meta& m, const Py_ssize_t* its, const Py_ssize_t* sizes, unsigned asked) const {
-    const auto differ = [](const void* a, const void* b) { return reinterpret_cast<uintptr_t>(a) ^ reinterpret_cast<uintptr_t>(b); };
-    uint64_t d = differ(type, m.type) | differ(hooks, m.hooks) | differ(attributes, m.attributes) | differ(leaf_hooks, m.leaf_hooks);
+  bool is(const Meta& m, unsigned asked) const {  // sizes and strides apart
+    const auto differ = [](const void* a, const void* b) {
+      return reinterpret_cast<uintptr_t>(a) ^ reinterpret_cast<uintptr_t>(b);
+    };
+    uint64_t d = differ(type, m.type) | differ(hooks, m.hooks) | differ(attributes, m.attributes) |
+                 differ(leaf_hooks, m.leaf_hooks);
     d |= (form ^ m.form) | (place ^ m.place) | (has ^ m.has);
     if (asked & Place) d |= differ(storage, m.storage) | differ(memory, m.memory);
     if (asked) d |= static_cast<uint64_t>(offset ^ m.offset);
-    return !d && std::equal(sizes, sizes + 2 * dims, its + m.dims_at);
+    return !d;
   }
 };
 
+// With which tensors an input shares memory: the first input before it that does, and that is the same tensor; the first reached
+// tensor, and the one that is the input itself.
+struct Relation {
+  int shares = -1, repeats = -1, shows = -1;
+  const Tensor* itself = nullptr;
+  bool operator==(const Relation&) const = default;
+};
+
 struct TensorRecord {
-  Tensor* tensor = nullptr;  // of an input: nullptr, or the tensor that is reached otherwise, too
+  Tensor* tensor = nullptr;  // of an input: nullptr
   Meta meta;
   int grad = -1;  // which of the gradients is its own
-  // Of an input: the first input before it of the same memory, and that is the same tensor; the
-  // first reached tensor of its memory.
-  int shares = -1, repeats = -1, shows = -1;
+  Relation relation = {};  // of an input
 };
 
 // ---------------------------------------------------------------- modes
@@ -333,7 +346,7 @@ struct Word {
   uint64_t is;
 };
 struct Row {
-  bool (*holds)(PyObject* row);
+  Holds holds;
   PyObject* row;
   bool renews = false;  // the word is a version, and a new one may stand for the same
 };
@@ -362,18 +375,22 @@ struct Records {
   bool add(int kind, PyObject* row);
   void add_word(const void* at, const void* is, bool (*holds)(PyObject*), PyObject* row);
   void add_tensor(PyObject* tensor, std::vector<TensorRecord>* to);
+  bool is(const Tensor* t, const Meta& m, unsigned what) const {
+    const Meta now(t);
+    return now.is(m, what) && std::equal(t->sizes(), t->sizes() + 2 * t->ndim(), pool.data() + m.dims_at);
+  }
   bool fits(const Tensor* t, const TensorRecord& r, unsigned more) const {
-    return Meta(t).is(r.meta, pool.data(), t->sizes(), asked | more) && (!with_gradients || gradient_fits(t, r));
+    return is(t, r.meta, asked | more) && (!with_gradients || gradient_fits(t, r));
   }
   bool gradient_fits(const Tensor* t, const TensorRecord& r) const {
     const Tensor* g = t->grad.peek();
-    return g ? r.grad >= 0 && Meta(g).is(gradients[r.grad], pool.data(), g->sizes(), 0) : r.grad < 0;
+    return g ? r.grad >= 0 && is(g, gradients[r.grad], 0) : r.grad < 0;
   }
   bool holds(bool anew);
   bool words_hold(bool anew);
   bool tensors_hold();
   bool matches(PyObject* tree, PyObject* value, Found* found) const;
-  int relate(std::vector<TensorRecord>* to, PyObject* const* found);
+  Relation relation_of(PyObject* const* inputs, size_t i) const;
 };
 
 struct Guards {
@@ -467,34 +484,19 @@ bool Records::matches(PyObject* part, PyObject* value, Found* found) const {
   return true;
 }
 
-// Which inputs share memory, with each other and with what is reached: noted in `to`, the records
-// of the inputs; or compared with what was noted, where `to` is nullptr. Whether that is so; notes
-// always are.
-int Records::relate(std::vector<TensorRecord>* to, PyObject* const* found) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor* t = as_tensor(found[i]);
-    int shares = -1, repeats = -1, shows = -1;
-    for (size_t j = 0; j < i && repeats < 0; ++j) {
-      if (shares < 0 && as_tensor(found[j])->storage() == t->storage()) shares = static_cast<int>(j);
-      if (found[j] == found[i]) repeats = static_cast<int>(j);
-    }
-    const auto at = std::lower_bound(memories.begin(), memories.end(), std::pair<const void*, int>(t->storage(), 0));
-    Tensor* itself = nullptr;
-    if (at != memories.end() && at->first == t->storage()) {
-      shows = at->second;
-      for (auto m = at; m != memories.end() && m->first == t->storage(); ++m) {
-        if (tensors[m->second].tensor == t) itself = tensors[m->second].tensor;
-      }
-    }
-    if (to) {
-      TensorRecord& r = (*to)[i];
-      r.shares = shares, r.repeats = repeats, r.shows = shows, r.tensor = itself;
-    } else {
-      const TensorRecord& r = inputs[i];
-      if (r.shares != shares || r.repeats != repeats || r.shows != shows || r.tensor != itself) return 0;
-    }
+Relation Records::relation_of(PyObject* const* given, size_t i) const {
+  Relation found;
+  const Tensor* t = as_tensor(given[i]);
+  for (size_t j = 0; j < i && found.repeats < 0; ++j) {
+    if (found.shares < 0 && as_tensor(given[j])->storage() == t->storage()) found.shares = static_cast<int>(j);
+    if (given[j] == given[i]) found.repeats = static_cast<int>(j);
   }
-  return 1;
+  auto m = std::lower_bound(memories.begin(), memories.end(), std::pair<const void*, int>(t->storage(), 0));
+  for (; m != memories.end() && m->first == t->storage(); ++m) {
+    if (found.shows < 0) found.shows = m->second;
+    if (tensors[m->second].tensor == t) found.itself = t;
+  }
+  return found;
 }
 
 // ---------------------------------------------------------------- made of rows
@@ -551,9 +553,11 @@ void Records::add_tensor(PyObject* o, std::vector<TensorRecord>* to) {
 
 bool Records::add(int kind, PyObject* row) {
   PyObject *a, *b, *c, *d, *e;
+  if (kind < kKinds ? !PyTuple_Check(row) : !is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a row"), false;
   switch (kind) {
     case 0: {
-      if (!PyArg_ParseTuple(row, "O!O!OOO", &PyDict_Type, &a, &PyDict_Type, &b, &c, &d, &e) || !is_names(c) || !is_names(e)) return false;
+      if (!PyArg_ParseTuple(row, "O!O!OOO", &PyDict_Type, &a, &PyDict_Type, &b, &c, &d, &e) || !is_names(c) || !is_names(e))
+        return false;
       containers.push_back(a);
       if (!kVersionsTell) return others.push_back({dict_holds, row}), true;
       dicts.reserve(dicts.size() + 1);  // what is watched must be noted
@@ -567,9 +571,11 @@ bool Records::add(int kind, PyObject* row) {
     case 1: {
       if (!PyArg_ParseTuple(row, "O!O!O!", &PyType_Type, &a, &PyTuple_Type, &b, &PyTuple_Type, &c)) return false;
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(c); ++i) {
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(c, i), "O!O!O", &PyType_Type, &d, &PyDict_Type, &d, &e) || !is_names(e)) return false;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(c, i), "O!O!O", &PyType_Type, &d, &PyDict_Type, &d, &e) || !is_names(e))
+          return false;
       }
-      static_assert(offsetof(PyTypeObject, tp_finalize) == offsetof(PyTypeObject, tp_version_tag) + 8, "what is beside a version never changes");
+      static_assert(offsetof(PyTypeObject, tp_finalize) == offsetof(PyTypeObject, tp_version_tag) + 8,
+                    "what is beside a version never changes");
       const unsigned version = class_version(as_type(a));
       if (!version) return others.push_back({never, row}), true;
       words.push_back({reinterpret_cast<const uint64_t*>(&as_type(a)->tp_version_tag), 0});
@@ -603,7 +609,6 @@ bool Records::add(int kind, PyObject* row) {
       if (!PyArg_ParseTuple(row, "O!OO", &PyMemberDescr_Type, &a, &b, &c)) return false;
       return others.push_back({slot_holds, row}), true;
     case 8:
-      if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
       if (as_tensor(row)->dict) {
         add_word(&row->ob_type, Py_TYPE(row), never, row);
         add_word(&as_tensor(row)->dict, as_tensor(row)->dict, never, row);
@@ -611,9 +616,7 @@ bool Records::add(int kind, PyObject* row) {
         bare.emplace_back(as_tensor(row), Py_TYPE(row));
       }
       return add_tensor(row, &tensors), true;
-    default:
-      if (!is_tensor(row)) return PyErr_SetString(PyExc_TypeError, "Guards: a tensor"), false;
-      return add_tensor(row, &inputs), true;
+    default: return add_tensor(row, &inputs), true;
   }
 }
 
@@ -638,7 +641,7 @@ int fill(Records* to, PyObject* rows, PyObject* inputs) {
   for (size_t i = 0; i < to->tensors.size(); ++i) to->memories.emplace_back(to->tensors[i].tensor->storage(), static_cast<int>(i));
   std::sort(to->memories.begin(), to->memories.end());
   std::sort(to->containers.begin(), to->containers.end());
-  to->relate(&to->inputs, PySequence_Fast_ITEMS(inputs));
+  for (size_t i = 0; i < to->inputs.size(); ++i) to->inputs[i].relation = to->relation_of(PySequence_Fast_ITEMS(inputs), i);
   to->settings = settings();
   return 0;
 }
@@ -694,23 +697,20 @@ PyObject* refresh(PyObject* self, PyObject*) {
   return PyBool_FromLong(r && r->holds(true));
 }
 
-// altered(later): the number of the first tensor or input, counted on, whose metadata is another in
-// guards made later; -1 where a setting is; None.
-PyObject* altered(PyObject* self, PyObject* later) {
-  const Records* a = as_guards(self)->records;
-  const Records* b = Py_TYPE(later) == GuardsType ? as_guards(later)->records : nullptr;
-  if (!a || !b) return PyErr_Format(PyExc_TypeError, "altered(guards)");
-  if (!(a->settings == b->settings)) return PyLong_FromLong(-1);
-  std::unordered_map<const Tensor*, const Meta*> found;
-  for (const TensorRecord& t : b->tensors) found[t.tensor] = &t.meta;
-  const size_t n = a->tensors.size();
-  for (size_t i = 0; i < n + a->inputs.size(); ++i) {
-    const TensorRecord& t = i < n ? a->tensors[i] : a->inputs[i - n];
-    const Meta* then = i < n ? found[t.tensor] : i - n < b->inputs.size() ? &b->inputs[i - n].meta : nullptr;
-    const Py_ssize_t* sizes = a->pool.data() + t.meta.dims_at;
-    if (then && !t.meta.is(*then, b->pool.data(), sizes, Meta::Place)) return PyLong_FromSize_t(i);
+// The input tensors of a call whose arguments are like the captured ones', or None.
+PyObject* found_inputs(Guards* self, PyObject* args, PyObject* kwargs) {
+  Records* r = self->records;
+  if (!r) Py_RETURN_NONE;
+  Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(r->inputs.size())));  // may collect, so it is made first
+  if (!tuple) return nullptr;
+  Found found{tuple.get(), 0, {}};
+  bool fits = r == self->records && r->matches(PyTuple_GET_ITEM(r->tree, 0), args, &found) &&
+              r->matches(PyTuple_GET_ITEM(r->tree, 1), kwargs, &found) && found.n == PyTuple_GET_SIZE(tuple.get());
+  for (size_t i = 0; fits && i < r->inputs.size(); ++i) {
+    const Tensor* input = as_tensor(PyTuple_GET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i)));
+    fits = r->fits(input, r->inputs[i], 0) && r->relation_of(PySequence_Fast_ITEMS(tuple.get()), i) == r->inputs[i].relation;
   }
-  Py_RETURN_NONE;
+  return fits ? tuple.release() : Py_NewRef(Py_None);
 }
 
 PyObject* match(PyObject* self, PyObject* const* args, Py_ssize_t n) {
@@ -721,12 +721,44 @@ PyObject* match(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 PyObject* match_again(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   Records* r = as_guards(self)->records;
   if (!r) Py_RETURN_NONE;
-  const bool before = std::exchange(r->with_gradients, false);
+  const bool gradients = std::exchange(r->with_gradients, false);
+  const uint64_t metadata = r->metadata;  // what gradients are counts there, too
   const int64_t task = std::exchange(tls.task, -1);
   PyObject* found = match(self, args, n);
   tls.task = task;
-  if (r == as_guards(self)->records) r->with_gradients = before;
+  if (r == as_guards(self)->records) r->with_gradients = gradients, r->metadata = metadata;
   return found;
+}
+
+// changed(args, kwargs): the kind and the number of the first row that does not hold, gradients and `loaded` numbers apart; kind 8 a
+// tensor, 9 the arguments, -1 a setting. None where all holds.
+PyObject* changed(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  Records* r = as_guards(self)->records;
+  if (!r || n != 2) return PyErr_Format(PyExc_TypeError, "changed(args, kwargs)");
+  const bool gradients = std::exchange(r->with_gradients, false);
+  const Ref inputs(found_inputs(as_guards(self), args[0], args[1]));
+  if (!inputs) return nullptr;
+  if (r != as_guards(self)->records) Py_RETURN_NONE;
+  r->with_gradients = gradients;
+  if (in_the_way() || !(settings() == r->settings)) return Py_BuildValue("ii", -1, 0);
+  for (int kind = 0; kind < kKinds; ++kind) {
+    PyObject* rows = at(as_guards(self)->rows, kind);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); ++i) {
+      PyObject* row = PyTuple_GET_ITEM(rows, i);
+      const bool holds = kind ? kHolds[kind](row)
+                              : has_items(at(row, 0), at(row, 1), at(row, 2), at(row, 3) == Py_True, at(row, 4), true);
+      if (!holds) return Py_BuildValue("in", kind, i);
+    }
+  }
+  for (size_t i = 0; i < r->tensors.size(); ++i) {
+    if (!r->is(r->tensors[i].tensor, r->tensors[i].meta, Meta::Place))
+      return Py_BuildValue("in", kKinds, static_cast<Py_ssize_t>(i));
+  }
+  bool same = inputs.get() != Py_None;
+  for (size_t i = 0; same && i < r->inputs.size(); ++i) {
+    same = r->is(as_tensor(PyTuple_GET_ITEM(inputs.get(), static_cast<Py_ssize_t>(i))), r->inputs[i].meta, Meta::Place);
+  }
+  return same ? Py_NewRef(Py_None) : Py_BuildValue("ii", kKinds + 1, 0);
 }
 
 PyObject* same_values(PyObject*, PyObject* const* args, Py_ssize_t n) {
@@ -770,17 +802,9 @@ void replayed(PyObject* guards, uint64_t before, size_t set, size_t made) {
 
 PyObject* matched_inputs(PyObject* guards, PyObject* args, PyObject* kwargs) {
   if (Py_TYPE(guards) != GuardsType) return PyErr_Format(PyExc_TypeError, "Guards, args, kwargs");
-  Records* r = as_guards(guards)->records;
-  if (!r) Py_RETURN_NONE;
-  Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(r->inputs.size())));  // may collect, so it is made first
-  if (!tuple) return nullptr;
-  Found found{tuple.get(), 0, {}};
-  const auto item = [&](Py_ssize_t i) { return PyTuple_GET_ITEM(tuple.get(), i); };
-  bool fits = r == as_guards(guards)->records && r->matches(PyTuple_GET_ITEM(r->tree, 0), args, &found) &&
-              r->matches(PyTuple_GET_ITEM(r->tree, 1), kwargs, &found) && found.n == PyTuple_GET_SIZE(tuple.get());
-  for (Py_ssize_t i = 0; fits && i < found.n; ++i) fits = r->fits(as_tensor(item(i)), r->inputs[i], 0);
-  fits = fits && r->relate(nullptr, PySequence_Fast_ITEMS(tuple.get())) && r->holds(false);
-  return fits ? tuple.release() : Py_NewRef(Py_None);
+  Ref inputs(found_inputs(as_guards(guards), args, kwargs));
+  if (!inputs || inputs.get() == Py_None) return inputs.release();
+  return as_guards(guards)->records->holds(false) ? inputs.release() : Py_NewRef(Py_None);
 }
 
 int init_state(PyObject* module) {
@@ -791,7 +815,8 @@ int init_state(PyObject* module) {
   static PyMethodDef kMethods[] = {
       {"check", method_of<check>(), METH_NOARGS, "Whether all is as it was."},
       {"refresh", method_of<refresh>(), METH_NOARGS, "The same, with every value compared, whatever the versions say."},
-      {"altered", method_of<altered>(), METH_O, "The first tensor whose metadata is another in guards made later."},
+      {"changed", method_of<changed>(), METH_FASTCALL,
+       "What a run that began with a call changed: kind and number of a row, or None."},
       {"match", method_of<match>(), METH_FASTCALL, "The input tensors of a call that is like the captured one, or None."},
       {"match_again", method_of<match_again>(), METH_FASTCALL, "The same in a backward of the call, whatever gradients there are."},
       {"same", method_of<same_values>(), METH_FASTCALL | METH_STATIC, "Whether code cannot tell two values apart."},

@@ -956,11 +956,11 @@ def test_the_first_step_changes_an_optimizer():
     net(rl.ones(2)).sum().backward()
     ran = observe(optimizer.step, (), {})
     before = State(optimizer.step, (), {}, ran)
-    assert before.changed(State(optimizer.step, (), {}, ran)) is None
+    assert before.changed(ran, (), {}) is None
     optimizer.state.clear()
     before = State(optimizer.step, (), {}, ran)
     optimizer.step()
-    assert "state" in before.changed(State(optimizer.step, (), {}, ran))
+    assert "state" in before.changed(ran, (), {})
 
 
 # --- arguments ---
@@ -1173,7 +1173,7 @@ def difference(run, loaded=False):
     ran = observe(run, (), {})
     before = State(run, (), {}, ran, loaded=loaded)
     run()
-    return before.changed(State(run, (), {}, ran, loaded=loaded))
+    return before.changed(ran, (), {})
 
 
 def test_side_effects_are_named():
@@ -1239,17 +1239,19 @@ def test_an_input_that_is_changed():
     def flips(x):
         x.requires_grad_()
 
+    def moves(x):
+        x.data = rl.zeros(2)
+
     def replaces(batch):
         batch[0] = batch[0] * 2
 
-    for run, given in ((flips, x), (replaces, batch)):
-        ran = observe(run, (rl.ones(2) if run is flips else [rl.ones(2)],), {})
+    for run, given in ((moves, x), (flips, x), (replaces, batch)):
+        ran = observe(run, ([rl.ones(2)] if run is replaces else rl.ones(2),), {})
         before = State(run, (given,), {}, ran)
         run(given)
-        said = before.changed(State(run, (given,), {}, ran))
-        assert (
-            "got other memory" in said if run is flips else "`batch[0]` is another tensor" in said
-        )
+        said = before.changed(ran, (given,), {})
+        named = "`batch[0]` is another tensor" if run is replaces else "got other memory"
+        assert named in said
 
 
 def test_code_that_runs_for_the_first_time():
@@ -1263,9 +1265,7 @@ def test_code_that_runs_for_the_first_time():
 
     before = State(run, (), {}, observe(run, (), {}))
     flag[0] = False
-    assert "later() ran for the first time" in before.changed(
-        State(run, (), {}, observe(run, (), {}))
-    )
+    assert "later() ran for the first time" in before.changed(observe(run, (), {}), (), {})
 
 
 # --- the object ---
@@ -1283,7 +1283,7 @@ def test_guards_are_collected():
 
 @pytest.mark.parametrize(
     "rows",
-    [None, (), ((),) * 3, ((1,),) * 14, ((((),),),) * 14, (((1, 2, 3, 4, 5),),) * 14, (1,) * 14],
+    [None, (), ((),) * 3, ((1,),) * 13, ((((),),),) * 13, (((1, 2, 3, 4, 5),),) * 13, (1,) * 13],
 )
 def test_rows_that_are_none(rows):
     with pytest.raises(TypeError):

@@ -1,7 +1,7 @@
 """`torch.compile` of a function: eager calls at first, then one that is captured, then replays.
 
 The first call is plain. The second is watched: it says which code runs, and so what is read. The
-third is captured between two looks at all that it could have read (state.py). A replay needs the
+third is captured, and may change nothing of what it could have read (state.py). A replay needs the
 state to be as it was; where it is not, the call is eager, or captured anew.
 """
 
@@ -316,10 +316,10 @@ class Compiled:
         result = self._take()
         leaves, spec = tree_flatten(result)
         outputs = list({id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor)}.values())
-        after = State(self.function, args, kwargs, self._ran, **asks)
-        counters = before.counters(after, self._ran) if after.trouble is None else []
+        counters = before.counters(self._ran)
+        self.why = _why(self._ran, leaves, result) or loaded.trouble
+        self.why = self.why or before.changed(self._ran, args, kwargs, counters)
         self._counters = counters
-        self.why = _why(self._ran, before, after, leaves, result) or loaded.trouble
         items = _items(self._ran.values, leaves)
         if items is None:
             self.why = self.why or "gives back equal numbers, which cannot be told apart"
@@ -367,8 +367,7 @@ class Compiled:
             self._failed = 0
         else:
             self._failed += 1
-            once = self._ran.imports and not after.trouble
-            if (not once and (self._ran.trouble or after.trouble)) or self._failed >= _TRIES:
+            if (self._ran.trouble and not self._ran.imports) or self._failed >= _TRIES:
                 self._stop(self.why)
         if graph is None or start is None or not graph.spent:
             return result
@@ -445,14 +444,14 @@ def _items(values: list[tuple[Tensor, Any]], leaves: list[Any]) -> list[int] | N
     return [told.index(x) for x in read] if all(told.count(x) == 1 for x in read) else None
 
 
-def _why(ran: Ran, before: State, after: State, leaves: list[Any], result: Any) -> str | None:
+def _why(ran: Ran, leaves: list[Any], result: Any) -> str | None:
     """Why a run cannot be replayed, as far as Python knows; None where it can be."""
     other = next((x for x in leaves if not isinstance(x, (Tensor, *_CONSTANTS))), None)
     if other is not None:
         return f"gives back a {type(other).__qualname__}: tensors, numbers and text can be replayed"
     if _has_attributes(result):
         return "gives back a dict or a list with attributes, as state_dict() does"
-    return ran.trouble or after.trouble or before.changed(after)
+    return ran.trouble
 
 
 def _has_attributes(o: Any) -> bool:

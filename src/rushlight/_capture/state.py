@@ -80,32 +80,6 @@ _NEVER = ((), (), ((None, int, None),), *((),) * 6, (("", None),) * 2, False, Fa
 _FIELDS = "__code__ __defaults__ __kwdefaults__ __name__ __qualname__ __module__ __doc__".split()
 
 
-class _Record:
-    """An object of the walk: its path, how its parts are called, and the parts as they were."""
-
-    __slots__ = ("kind", "loaded", "object", "parts", "path")
-
-    def __init__(self, kind: str, path: str, obj: object, parts: dict[Any, Any]) -> None:
-        self.kind, self.path, self.object, self.parts = kind, path, obj, parts
-        self.loaded: frozenset[str] | None = None
-
-    def name(self, key: object) -> str:
-        """The part in words."""
-        if self.kind == "globals":
-            return f"the global `{key}`"
-        if self.kind == "items":
-            return f"`{self.path}[{_short(key)}]`"
-        return f"`{self.path}`" if self.kind == "cell" else f"`{self.path}.{key}`"
-
-    def now(self, key: Any) -> Any:
-        """The part as it is, which a later walk leaves out where less code has run."""
-        o: Any = self.object
-        if self.kind == "slots":
-            return getattr(o, key, ABSENT)
-        found = vars(o) if isinstance(o, type) else o if isinstance(o, dict) else {}
-        return found.get(key, ABSENT)
-
-
 class State:
     """The state that a run of `function` could have read; `ran`, an earlier run, has its code.
 
@@ -133,21 +107,32 @@ class State:
         self.tensors: dict[Tensor, str] = {}
         self.inputs: list[Tensor] = []
         self.loaded: list[tuple[dict[str, Any], str]] = []
+        self._scopes = ran.scopes.keys()
         self._codes = {id(code): code for code, _ in ran.scopes.values()}
         self._library = {id(code) for code, _ in ran.library_scopes.values()}
         self._accounted: set[int] = set()  # code of functions that the walk met, and code in it
         self._passed: set[str] = set()  # globals that are more than called, as paths
-        self._records: dict[tuple[int, str], _Record] = {}
         self._rows: list[list[Any]] = [[] for _ in range(8)]
+        self._told: list[list[str]] = [[] for _ in range(8)]  # paths, of each row
+        self._numbers: list[tuple[str, Any, str, int]] = []
         self._seen: dict[int, object] = {}
         self._waiting: collections.deque[tuple[object, str]] = collections.deque()
         self._classes: dict[int, type] = {}
         self._class_dicts: dict[int, tuple[type, dict[str, Any], frozenset[str] | None]] = {}
-        self._containers: dict[int, tuple[object, str]] = {}  # of the arguments
+        # Of the arguments: path and items.
+        self._containers: dict[int, tuple[Any, str, dict[Any, Any]]] = {}
         self._lookups: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._local = False  # whether state of this thread alone was read
         self._hooks = hooks
-        self._find_names(ran)
+        self._dynamic = ran.dynamic
+        self._program, self._names = _find_names(ran)
+        self._of_classes = self._names | _SPECIAL
+        ends = self._program & _ENDS
+        if ends:
+            self._fail(f"code that ran reads `{min(ends)}`, which shows what cannot be compared")
+        self._reads_functions = self._dynamic or not self._program.isdisjoint(
+            ("__closure__", "__defaults__", "__kwdefaults__", "__code__")
+        )
         self._loads = loaded and not self._dynamic and "param_groups" not in self._program
         self.guards = Guards(_NEVER, ())
         try:
@@ -160,7 +145,8 @@ class State:
     def _walk(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], ran: Ran
     ) -> tuple[Any, ...]:
-        """The rows of the guards: dicts, classes, instances, lists, cells, sets, functions and slots; then tensors, the trees of the arguments, and three questions."""
+        """The rows of the guards: dicts, classes, instances, lists, cells, sets, functions and
+        slots; then tensors, the trees of the arguments, and three questions."""
         if isinstance(function, types.MethodType):
             self._visit(function.__self__, "self")
         named = isinstance(function, (types.FunctionType, types.MethodType))
@@ -186,12 +172,13 @@ class State:
             if id(code) not in self._accounted | made:
                 where = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
                 self._fail(f"{code.co_qualname}() at {where} ran, held by what cannot be followed")
-        for held, path in self._containers.values():
+        for held, path, _ in self._containers.values():
             if id(held) in self._seen:
                 self._fail(f"{path} is also reached otherwise: pass it in only, or not at all")
         for names, expected in self._lookups.values():
+            self._number("globals", names, expected)
             kept = {k: v for k, v in expected.items() if not self._counts(names, k)}
-            self._row(0, (names, kept, None, True, None))
+            self._row(0, "", (names, kept, None, True, None))
         offsets = not self._program.isdisjoint(("storage_offset", "as_strided", "set_", "data_ptr"))
         gradients = not self._names.isdisjoint(("grad", "_grad", "backward"))
         asked = offsets, self._local, gradients
@@ -202,25 +189,6 @@ class State:
         return self.guards.match(args, kwargs)
 
     # --- the names ---
-
-    def _find_names(self, ran: Ran) -> None:
-        program: set[str] = set(_MEMBERS)
-        self._dynamic = ran.dynamic
-        for code, _ in ran.scopes.values():
-            program |= names_of(code).attributes
-        self._program = frozenset(program)
-        for code, _ in ran.library_scopes.values():
-            program.update(code.co_names)
-            if not _READERS.isdisjoint(code.co_names):  # module.__dict__.get("_forward_hooks")
-                program.update(c for c in code.co_consts if type(c) is str)
-        self._names = frozenset(program)
-        self._of_classes = self._names | _SPECIAL
-        ends = self._program & _ENDS
-        if ends:
-            self._fail(f"code that ran reads `{min(ends)}`, which shows what cannot be compared")
-        self._reads_functions = self._dynamic or not self._program.isdisjoint(
-            ("__closure__", "__defaults__", "__kwdefaults__", "__code__")
-        )
 
     def _scope(self, code: types.CodeType, names: dict[str, Any]) -> None:
         """The globals and builtins that code of the program names."""
@@ -281,7 +249,6 @@ class State:
         if id(names) not in self._lookups:
             expected: dict[str, Any] = {}
             self._lookups[id(names)] = names, expected
-            self._note("globals", "", names, expected)
         self._lookups[id(names)][1][name] = value
 
     def _used(self, value: object, path: str, chains: Iterable[tuple[str, ...]]) -> None:
@@ -354,24 +321,18 @@ class State:
             article = "an" if said[0] in "aeiou" else "a"
             self._fail(f"{path} is {article} {said}, whose state cannot be compared")
 
-    def _row(self, kind: int, row: Any) -> None:
+    def _row(self, kind: int, path: str, row: Any) -> None:
         self._rows[kind].append(row)
-
-    def _note(self, kind: str, path: str, o: object, parts: dict[Any, Any]) -> _Record:
-        record = self._records[id(o), kind] = _Record(kind, path, o, parts)
-        return record
+        self._told[kind].append(path)
 
     def _whole(self, o: dict[Any, Any], path: str, loads: bool = False) -> None:
         """A dict, with all items in their order."""
         parts = dict(dict.items(o))
-        record = self._note("items", path, o, parts)
-        if loads:
-            numbers = [k for k, v in parts.items() if type(k) is str and _is_number(v)]
-            record.loaded = frozenset(numbers)
-            self.loaded += [(o, key) for key in numbers]
-        self._row(0, (o, parts, None, False, record.loaded))
+        numbers = [k for k, v in parts.items() if loads and type(k) is str and _is_number(v)]
+        self.loaded += [(o, key) for key in numbers]
+        self._row(0, path, (o, parts, None, False, frozenset(numbers) or None))
         if type(o) is not dict and isinstance(o, collections.OrderedDict) and len(parts) > 1:
-            self._row(5, (o, tuple(collections.OrderedDict.__iter__(o))))
+            self._row(5, path, (o, _items_of(o)))
         if isinstance(o, collections.defaultdict):
             self._slot(o, vars(collections.defaultdict)["default_factory"], path, "default_factory")
         for key, value in parts.items():
@@ -379,9 +340,8 @@ class State:
             self._visit(value, f"{path}[{_short(key)}]")
 
     def _list(self, o: list[Any], path: str) -> None:
-        items = tuple(list.copy(o))
-        self._note("items", path, o, dict(enumerate(items)))
-        self._row(3, (o, items))
+        items = _items_of(o)
+        self._row(3, path, (o, items))
         self._items(items, path)
 
     def _items(self, o: Iterable[Any], path: str) -> None:
@@ -389,9 +349,8 @@ class State:
             self._visit(value, f"{path}[{i}]")
 
     def _set(self, o: Any, path: str) -> None:
-        items = tuple((set if isinstance(o, set) else frozenset).__iter__(o))
-        self._note("items", path, o, dict(enumerate(items)))
-        self._row(5, (o, items))
+        items = _items_of(o)
+        self._row(5, path, (o, items))
         self._items(items, path)
 
     def _slot(self, o: object, member: Any, path: str, name: str) -> None:
@@ -399,9 +358,7 @@ class State:
             value = member.__get__(o)
         except AttributeError:
             value = ABSENT
-        self._row(7, (member, o, value))
-        record = self._records.get((id(o), "slots")) or self._note("slots", path, o, {})
-        record.parts[name] = value
+        self._row(7, f"{path}.{name}", (member, o, value))
         self._visit(value, f"{path}.{name}")
 
     def _account(self, code: types.CodeType) -> None:
@@ -418,8 +375,7 @@ class State:
         if not (ran and (o.__closure__ or not ours)) and (ours or not self._reads_functions):
             return  # it did not run; where it is held, it is compared by identity
         fields = [getattr(o, name) for name in _FIELDS]
-        self._row(6, (o, (*fields, o.__dict__)))
-        self._note("function", path, o, dict(zip(_FIELDS, fields, strict=True)))
+        self._row(6, path, (o, (*fields, o.__dict__)))
         self._attributes(o.__dict__, path, None if self._dynamic else self._program)
         if o.__kwdefaults__:
             self._visit(o.__kwdefaults__, f"a default of {path}")
@@ -431,13 +387,10 @@ class State:
         if id(cell) in self._seen:
             return
         self._seen[id(cell)] = cell
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            value = ABSENT
+        value = _contents(cell)
+        self._number("cell", cell, {path: value})
         if not self._counts(cell, path):
-            self._row(4, (cell, value))
-        self._note("cell", path, cell, {path: value})
+            self._row(4, path, (cell, value))
         self._visit(value, path)
 
     def _method(self, o: types.MethodType, path: str) -> None:
@@ -461,11 +414,15 @@ class State:
             return
         self._seen[id(d)] = d
         parts = {k: v for k, v in d.items() if names is None or k in names}
-        self._note("attributes", path, d, parts)
+        self._number("attributes", d, parts)
         counts = frozenset(k for k in parts if self._counts(d, k)) or None
-        self._row(0, (d, parts, names, False, counts))
+        self._row(0, f"{path}.", (d, parts, names, False, counts))
         for key, value in parts.items():
             self._visit(value, f"{path}.{key}")
+
+    def _number(self, kind: str, place: object, parts: dict[str, Any]) -> None:
+        """The whole numbers that a run may count up."""
+        self._numbers += [(kind, place, k, v) for k, v in parts.items() if type(v) is int]
 
     def _counts(self, place: object, key: object) -> bool:
         return (id(place), key) in self._counters
@@ -481,7 +438,7 @@ class State:
         if issubclass(cls, Tensor):
             return self._tensor(o, path, chosen)
         attributes = _dict_of(o)
-        self._row(2, (o, cls, attributes))
+        self._row(2, path, (o, cls, attributes))
         if (
             self._loads
             and attributes
@@ -538,7 +495,7 @@ class State:
             return
         self._classes[id(cls)] = cls
         meta = type(cls)
-        self._row(2, (cls, meta, None))
+        self._row(2, path, (cls, meta, None))
         if meta is not type:
             self._visit(meta, f"the class {meta.__name__}")
         dicts = []
@@ -549,11 +506,10 @@ class State:
                 names = None if self._dynamic and not _is_trusted(k) else self._of_classes
                 parts = {n: v for n, v in vars(k).items() if names is None or n in names}
                 self._class_dicts[id(k)] = k, parts, names
-                self._note("attributes", k.__name__, k, parts)
                 for name, value in parts.items():
                     self._visit(value, f"{k.__name__}.{name}")
             dicts.append(self._class_dicts[id(k)])
-        self._row(1, (cls, cls.__mro__, tuple(dicts)))
+        self._row(1, cls.__name__, (cls, cls.__mro__, tuple(dicts)))
 
     def _module(self, o: types.ModuleType, path: str) -> None:
         """A module that is passed on: any attribute that code names may be read of it."""
@@ -568,7 +524,7 @@ class State:
         self._visit(o.args, f"an argument of {path}")
         self._visit(o.keywords, f"an argument of {path}")
         if type(o) is functools.partial:
-            self._row(2, (o, functools.partial, o.__dict__))
+            self._row(2, path, (o, functools.partial, o.__dict__))
             self._attributes(o.__dict__, path, None if self._dynamic else self._program)
 
     def _property(self, o: Any, path: str) -> None:
@@ -585,13 +541,13 @@ class State:
         shown = o()
         if shown is None:
             self._fail(f"{path} is a weak reference to an object that is gone")
-        self._row(2, (shown, type(shown), None))  # which also keeps it
+        self._row(2, path, (shown, type(shown), None))  # which also keeps it
         self._visit(shown, path)
 
     def _proxy(self, o: Any, path: str) -> None:
         if o:
             self._fail(f"{path} is a mappingproxy, whose state cannot be compared")
-        self._row(5, (o, ()))
+        self._row(5, path, (o, ()))
 
     def _slice(self, o: slice, path: str) -> None:
         self._items((o.start, o.stop, o.step), path)
@@ -630,15 +586,15 @@ class State:
         if id(value) in self._containers:
             self._fail(f"{path} is passed in twice")
             return ("", value)
-        self._containers[id(value)] = value, path
         if kind is list:
-            self._note("items", path, value, dict(enumerate(value)))
+            self._containers[id(value)] = value, path, dict(enumerate(value))
             parts = tuple(self._tree(v, f"{path}[{i}]", depth + 1) for i, v in enumerate(value))
             return ("l", kind, (), parts)
         attributes = _dict_of(value) if fields else value
         if fields:
             self._visit(kind, f"the class {kind.__name__}")
-        self._note("attributes" if fields else "items", path, attributes, dict(attributes))
+        held = attributes, f"{path}." if fields else path, dict(attributes)
+        self._containers[id(value)] = held
         form = f"{path}.{{}}" if fields else "{}" if path == "kwargs" else f"{path}[{{!r}}]"
         parts = tuple(self._tree(v, form.format(k), depth + 1) for k, v in attributes.items())
         form = "o" if fields else "k" if path == "kwargs" else "d"
@@ -646,67 +602,98 @@ class State:
 
     # --- before and after ---
 
-    def changed(self, later: State) -> str | None:
-        """The difference between this state and one after the run, in words, or None."""
-        if self.trouble or later.trouble:
-            return self.trouble or later.trouble
-        for number, code in later._codes.items():
-            if number not in self._codes:
-                return f"{code.co_qualname}() ran for the first time"
-        if not later._names <= self._names or later._dynamic > self._dynamic:
-            return "other code of the library ran than before"
-        for place, record in self._records.items():
-            after = later._records.get(place)
-            if after is None or after.object is not record.object:
-                continue
-            for key, value in record.parts.items():
-                if record.loaded and key in record.loaded:
-                    continue  # Loaded.put_back has seen whether the run changed it
-                if self._counts(record.object, key):
-                    continue
-                now = after.parts.get(key, ABSENT)
-                if now is ABSENT:
-                    now = record.now(key)
-                if now is ABSENT and isinstance(record.object, (list, set)):
-                    break
-                if not Guards.same(value, now):
-                    return _went(record.name(key), value, now)
-            if len(after.parts) != len(record.parts):
-                if isinstance(record.object, (list, set)):
-                    sizes = f"from {len(record.parts)} to {len(after.parts)} items"
-                    return f"`{record.path}` went {sizes}: {_ADVICE}"
-                for key, now in after.parts.items():
-                    if key not in record.parts and record.kind != "globals":
-                        return _went(record.name(key), ABSENT, now)
-        altered = self.guards.altered(later.guards)
-        if altered == -1:
-            return "a mode or a setting was left changed"
-        if altered is not None:
-            paths = [*self.tensors.values(), *("an argument",) * len(self.inputs)]
-            return f"`{paths[altered]}` got other memory, another shape, flags, history or hooks"
-        return None
-
-    def counters(self, later: State, ran: Ran) -> list[Counter]:
-        """The numbers that the run between this state and a later one has counted up."""
+    def counters(self, ran: Ran) -> list[Counter]:
+        """The numbers that a run which began in this state has counted up."""
         found = []
         classes = {id(d): cls for _, cls, d in self._rows[2]}
-        for record in self._records.values():
-            place: Any = record.object
-            kind = record.kind
-            if kind not in ("attributes", "globals", "cell") or isinstance(place, type):
-                continue
-            if kind == "attributes" and id(place) not in self._seen:
-                continue  # of an argument, which is compared as a whole
-            for key, value in record.parts.items():
-                now = place.cell_contents if kind == "cell" else place.get(key, ABSENT)
-                if Guards.same(value, now):
-                    continue
+        for kind, place, key, value in self._numbers:
+            now = _contents(place) if kind == "cell" else place.get(key, ABSENT)
+            if not Guards.same(value, now):
                 counter = counted(ran, kind, place, key, (value, now), classes.get(id(place)))
                 found += [counter] if counter else []
         return found
 
+    def changed(
+        self,
+        ran: Ran,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        counters: Iterable[Counter] = (),
+    ) -> str | None:
+        """What a run that began in this state left changed, in words. `counters`: that it counted,
+        which guards leave out where they were told of them."""
+        for scope, (code, _) in ran.scopes.items():
+            if scope not in self._scopes:
+                return f"{code.co_qualname}() ran for the first time"
+        if not _find_names(ran)[1] <= self._names or ran.dynamic > self._dynamic:
+            return "other code of the library ran than before"
+        for held, path, parts in self._containers.values():
+            now = held if isinstance(held, dict) else dict(enumerate(held))
+            if said := _difference(path, parts, now):
+                return said
+        if self._counters and self._counters != {(id(c.place), c.key) for c in counters}:
+            return "counts other numbers than before"
+        found = self.guards.changed(args, kwargs)
+        if found is None:
+            return None
+        kind, number = found
+        if kind < 0:
+            return "a mode or a setting was left changed"
+        if kind == 8:
+            return _altered([*self.tensors.values()][number])
+        if kind == 9:
+            return _altered("an argument")
+        row, path = self._rows[kind][number], self._told[kind][number]
+        o, *rest = row
+        said = None
+        if kind == 0:
+            chosen = rest[0] if rest[2] else rest[1]
+            now = {k: v for k, v in dict.items(o) if chosen is None or k in chosen}
+            said = _difference(path, rest[0], now, rest[3] or ())
+        elif kind == 1:
+            for cls, parts, names in rest[1]:
+                now = {k: v for k, v in vars(cls).items() if names is None or k in names}
+                said = said or _difference(f"{cls.__name__}.", parts, now)
+        elif kind in (3, 5):
+            items = _items_of(o)
+            if len(items) != len(rest[0]):
+                return f"`{path}` went from {len(rest[0])} to {len(items)} items: {_ADVICE}"
+            said = _difference(path, dict(enumerate(rest[0])), dict(enumerate(items)))
+        elif kind == 4:
+            return _went(f"`{path}`", rest[0], _contents(o))
+        return said or f"`{path.rstrip('.')}` has changed: {_ADVICE}"
+
+
+def _find_names(ran: Ran) -> tuple[frozenset[str], frozenset[str]]:
+    """The attributes that the program's code names, and those that any code names."""
+    program: set[str] = set(_MEMBERS)
+    for code, _ in ran.scopes.values():
+        program |= names_of(code).attributes
+    names = set(program)
+    for code, _ in ran.library_scopes.values():
+        names.update(code.co_names)
+        if not _READERS.isdisjoint(code.co_names):  # module.__dict__.get("_forward_hooks")
+            names.update(c for c in code.co_consts if type(c) is str)
+    return frozenset(program), frozenset(names)
+
 
 _ADVICE = "make it a tensor, or pass it in"
+
+
+def _altered(path: str) -> str:
+    return f"`{path}` got other memory, another shape, flags, history or hooks"
+
+
+def _difference(
+    path: str, before: dict[Any, Any], now: dict[Any, Any], apart: Iterable[Any] = ()
+) -> str | None:
+    """The first part that is another. The path of attributes ends in a point; "": of globals."""
+    for key in (*before, *(k for k in now if k not in before)):
+        value, after = before.get(key, ABSENT), now.get(key, ABSENT)
+        if key not in apart and not Guards.same(value, after):
+            name = f"{path}{key}" if path[-1:] == "." else f"{path}[{_short(key)}]"
+            return _went(f"`{name}`" if path else f"the global `{key}`", value, after)
+    return None
 
 
 def _went(name: str, value: object, now: object) -> str:
@@ -741,6 +728,22 @@ def _dict_of(o: object) -> Any:
         return object.__getattribute__(o, "__dict__")
     except AttributeError:
         return None
+
+
+def _items_of(o: Any) -> tuple[Any, ...]:
+    """What is in a list, a set or an OrderedDict, whatever its class says."""
+    kinds: tuple[Any, ...] = (list, set, frozenset, collections.OrderedDict)
+    for cls in kinds:
+        if isinstance(o, cls):
+            return tuple(cls.__iter__(o))
+    return tuple(o)
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return ABSENT
 
 
 def _is_number(value: object) -> bool:
