@@ -249,5 +249,6 @@ def test_a_fork_in_the_middle_of_training(calls: int) -> None:
     expected = [eager.call(number) for number in range(6, 14)]
     assert got.poll(PATIENCE) and got.recv() == expected
     child.join(PATIENCE)
+    child.close()  # else the garbage collector does, in the middle of what is watched
     assert [ours.call(number) for number in range(6, 14)] == expected
     assert ours.step.variants, ours.step.explain()
