@@ -322,6 +322,24 @@ def test_an_item_of_a_dict():
     compared(make, replayed=False)
 
 
+@pytest.mark.filterwarnings("ignore:torch.compile")
+def test_a_number_that_is_counted_no_more():
+    agent = Agent()
+    agent.counts = True
+
+    def count(x):
+        if agent.counts:
+            agent.steps += 1
+        return x.exp() if agent.steps % EVERY else x.sin()
+
+    compiled, x = torch.compile(count), torch.ones(3)
+    for _ in range(3):
+        compiled(x)  # finds the counter
+    agent.counts = False
+    for agent.steps in range(3, 12):
+        assert compiled(x).tolist() == count(x).tolist()
+
+
 def test_an_argument_that_counts():
     @dataclasses.dataclass
     class Numbers:
