@@ -51,33 +51,23 @@ def set_stance(stance: str) -> str:
     return before
 
 
-class _Turn:
-    """One capture at a time. A turn ends with the call that has it, however that ends: an
-    interrupt may come between any two lines."""
+# The thread whose turn it is: one captures at a time. An interrupt may come between any two lines,
+# so a thread that has the turn may take it again.
+_turn: dict[str, int] = {}
 
 
-_lock = threading.Lock()
-_turn: Callable[[], _Turn | None] = weakref.ref(_Turn())
+def _takes_turn() -> bool:
+    me = threading.get_ident()
+    return _turn.setdefault("thread", me) == me
 
 
-def _takes(turn: _Turn) -> bool:
-    """Whether nobody has the turn, so that it is this one."""
-    global _turn
-    with _lock:
-        if _turn() is not None:
-            return False
-        _turn = weakref.ref(turn)
-    return True
-
-
-def _forked() -> None:
-    """The threads that may have had the turn are not in this process."""
-    global _lock, _turn
-    _lock, _turn = threading.Lock(), weakref.ref(_Turn())
+def _leave_turn() -> None:
+    if _turn.get("thread") == threading.get_ident():  # a call within this one may have left it
+        _turn.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_turn.clear)  # that thread may not be in this process
 
 
 def reset() -> None:
@@ -240,7 +230,7 @@ class Compiled:
             self.trouble is not None
             or _stance != "default"
             or len(self.variants) >= LIMIT
-            or not _takes(turn := _Turn())
+            or not _takes_turn()
         ):
             return self._plain(args, kwargs)
         try:
@@ -264,7 +254,7 @@ class Compiled:
             return self._captured(args, kwargs)
         finally:
             _core.capture_stop()
-            del turn
+            _leave_turn()
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call as the function is written, whose parts may be captured."""
