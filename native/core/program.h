@@ -80,11 +80,13 @@ struct Strips {
     Py_ssize_t advance = 0;  // bytes from one element to the next
     Py_ssize_t own = -1;  // the place in the strips' own memory, or -1
     std::vector<char> numbers;  // a strip of equal ones
+    bool is_one() const { return operand >= 0 && !advance; }  // an element for all: `own` is a strip of it
   };
   struct Call {
-    BlockFn block;  // of four lanes; nullptr: the step runs, whose arguments are the lanes from the first on
+    BlockFn block;  // of four lanes; nullptr: the step runs
     const Step* step;  // borrowed
     uint32_t lanes[4];
+    std::vector<uint32_t> given;  // the lanes of the step's arguments
   };
   Py_ssize_t numel, size;  // elements; those of a strip
   int count;  // of steps

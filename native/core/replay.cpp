@@ -160,7 +160,9 @@ void make_calls(Body* body) {
     if (step.strips) {
       body->calls.push_back({Call::Strips, i, body->addresses.size()});
       for (const Strips::Lane& lane : step.strips->lanes) {
-        const Operand* o = lane.operand < 0 || lane.own >= 0 ? nullptr : &body->operands[static_cast<size_t>(lane.operand)];
+        const Operand* o = lane.operand < 0 || (lane.own >= 0 && !lane.is_one())
+                               ? nullptr
+                               : &body->operands[static_cast<size_t>(lane.operand)];
         if (o) address(o->memory, o->offset);
         else fixed(lane.numbers.data());
       }

@@ -231,49 +231,61 @@ void find_strips(Body* body) {
 
 namespace {
 
-uint32_t add_number(Strips* strips, DType type, double v) {
-  Strips::Lane lane;
-  lane.dtype = type;
-  const float narrow = static_cast<float>(v);
-  const char* from = type == DType::F32 ? reinterpret_cast<const char*>(&narrow) : reinterpret_cast<const char*>(&v);
-  for (Py_ssize_t i = 0; i < strips->size; ++i) lane.numbers.insert(lane.numbers.end(), from, from + item_size(type));
-  strips->lanes.push_back(std::move(lane));
-  return static_cast<uint32_t>(strips->lanes.size() - 1);
+// The lane like this one, which is added where there is none.
+uint32_t lane_like(const Body& body, Strips* strips, Strips::Lane lane) {
+  const auto place = [&](int operand) { return &body.operands[static_cast<size_t>(operand)]; };
+  const auto same = std::find_if(strips->lanes.begin(), strips->lanes.end(), [&](const Strips::Lane& l) {
+    const bool there = l.operand == lane.operand ||
+                       (l.operand >= 0 && lane.operand >= 0 && place(l.operand)->memory == place(lane.operand)->memory &&
+                        place(l.operand)->offset == place(lane.operand)->offset);
+    return there && l.dtype == lane.dtype && l.advance == lane.advance && (l.own == lane.own || lane.is_one()) &&
+           l.numbers == lane.numbers;
+  });
+  const auto at = static_cast<uint32_t>(same - strips->lanes.begin());
+  if (at == strips->lanes.size()) strips->lanes.push_back(std::move(lane));
+  return at;
 }
 
-// Makes a machine's instructions calls, where its operands, from lane `first` on, are whole; false where it stays a machine.
-bool add_calls(const Step& step, uint32_t first, Strips* strips) {
+Strips::Lane lane_of(DType type, double v, Py_ssize_t size) {
+  Strips::Lane lane{-1, type, 0, -1, {}};
+  const float narrow = static_cast<float>(v);
+  const char* from = type == DType::F32 ? reinterpret_cast<const char*>(&narrow) : reinterpret_cast<const char*>(&v);
+  for (Py_ssize_t i = 0; i < size; ++i) lane.numbers.insert(lane.numbers.end(), from, from + item_size(type));
+  return lane;
+}
+
+// Makes a machine's instructions calls, where its arguments, of the lanes `given`, are of its type; false where it stays a machine.
+bool add_calls(const Body& body, const Step& step, const std::vector<uint32_t>& given, Strips* strips) {
   const Program& program = *step.program;
-  const size_t n = step.args.size() - 1, leaves = n + program.constants.size();
+  const size_t n = given.size() - 1, leaves = n + program.constants.size();
   const Py_ssize_t bytes = strips->size * item_size(step.compute);
   bool fits = (step.compute == DType::F32 || step.compute == DType::F64) && !program.code.empty() &&
               program.code.back().dst == program.result;
-  for (size_t i = 0; i <= n; ++i) {
-    const Strips::Lane& lane = strips->lanes[first + i];
-    fits &= lane.dtype == step.compute && (lane.advance || !lane.numbers.empty());
-  }
-  std::array<uint32_t, 256> lane_of{};  // of a register; 0: none
+  const auto needs_room = [&](uint32_t i) { return strips->lanes[i].is_one() && strips->lanes[i].own < 0; };
   Py_ssize_t own = strips->own_bytes;
+  for (const uint32_t i : given) {
+    fits &= strips->lanes[i].dtype == step.compute;
+    own += needs_room(i) ? bytes : 0;
+  }
+  std::array<uint32_t, 256> lane_of_register{};  // 0: none
   for (const Instr& i : program.code) {
     fits = fits && i.dst >= leaves && kernels().block(i.op, step.compute);
-    if (!std::exchange(lane_of[i.dst], 1)) own += bytes;
+    if (!std::exchange(lane_of_register[i.dst], 1)) own += bytes;
   }
   if (!fits || own > kOwn) return false;
-  lane_of.fill(0);
+  for (const uint32_t i : given) {
+    if (needs_room(i)) strips->lanes[i].own = std::exchange(strips->own_bytes, strips->own_bytes + bytes);
+  }
+  lane_of_register.fill(0);
   own = strips->own_bytes;
   for (size_t i = 0; i < leaves; ++i)
-    lane_of[i] = i < n ? first + static_cast<uint32_t>(i) : add_number(strips, step.compute, program.constants[i - n]);
+    lane_of_register[i] = i < n ? given[i] : lane_like(body, strips, lane_of(step.compute, program.constants[i - n], strips->size));
   for (const Instr& i : program.code) {
-    const uint32_t a = lane_of[i.a], b = lane_of[i.b], c = lane_of[i.c];
-    uint32_t& to = lane_of[i.dst];
-    if (&i == &program.code.back()) {
-      to = first + static_cast<uint32_t>(n);
-    } else if (!to) {
-      to = static_cast<uint32_t>(strips->lanes.size());
-      strips->lanes.push_back({-1, step.compute, 0, own, {}});
-      own += bytes;
-    }
-    strips->calls.push_back({kernels().block(i.op, step.compute), nullptr, {a, b, c, to}});
+    const uint32_t a = lane_of_register[i.a], b = lane_of_register[i.b], c = lane_of_register[i.c];
+    uint32_t& to = lane_of_register[i.dst];
+    if (&i == &program.code.back()) to = given[n];
+    else if (!to) to = lane_like(body, strips, {-1, step.compute, 0, std::exchange(own, own + bytes), {}});
+    strips->calls.push_back({kernels().block(i.op, step.compute), nullptr, {a, b, c, to}, {}});
   }
   return true;
 }
@@ -285,17 +297,20 @@ void bind_strips(Body* body, size_t first) {
   strips.lanes.emplace_back();  // of what is not there
   for (int k = 0; k < strips.count; ++k) {
     const Step& step = body->steps[first + static_cast<size_t>(k)];
-    const uint32_t from = static_cast<uint32_t>(strips.lanes.size()), n = static_cast<uint32_t>(step.args.size()) - 1;
+    std::vector<uint32_t> given;
     for (const Value& v : step.args) {
       if (v.operand < 0) {
-        add_number(&strips, step.compute, PyFloat_AsDouble(v.object));
+        given.push_back(lane_like(*body, &strips, lane_of(step.compute, PyFloat_AsDouble(v.object), strips.size)));
         continue;
       }
       const Operand& o = body->operands[static_cast<size_t>(v.operand)];
-      strips.lanes.push_back({v.operand, o.dtype, advance_of(o, strips.numel), strips.own[static_cast<size_t>(o.memory)], {}});
+      const Py_ssize_t own = strips.own[static_cast<size_t>(o.memory)];
+      given.push_back(lane_like(*body, &strips, {v.operand, o.dtype, advance_of(o, strips.numel), own, {}}));
     }
-    if (step.kind == Step::Block) strips.calls.push_back({step.block, nullptr, {from, n > 1 ? from + 1 : 0, 0, from + n}});
-    else if (step.kind != Step::Machine || !add_calls(step, from, &strips)) strips.calls.push_back({nullptr, &step, {from}});
+    if (step.kind == Step::Block)
+      strips.calls.push_back({step.block, nullptr, {given[0], given.size() > 2 ? given[1] : 0, 0, given.back()}, {}});
+    else if (step.kind != Step::Machine || !add_calls(*body, step, given, &strips))
+      strips.calls.push_back({nullptr, &step, {}, std::move(given)});
   }
 }
 
@@ -303,6 +318,12 @@ void run_strips(const Strips& strips, char* const* at) {
   const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
     alignas(64) char own[kOwn];
     std::vector<char*> places(strips.lanes.size());
+    for (size_t i = 0; i < places.size(); ++i) {
+      const Strips::Lane& lane = strips.lanes[i];
+      if (!lane.is_one() || lane.own < 0) continue;
+      for (Py_ssize_t k = 0, item = item_size(lane.dtype); k < strips.size; ++k)
+        std::memcpy(own + lane.own + k * item, at[i], item);
+    }
     for (ptrdiff_t from = begin * strips.size; from < std::min(end * strips.size, strips.numel); from += strips.size) {
       const ptrdiff_t n = std::min(strips.size, strips.numel - from);
       for (size_t i = 0; i < places.size(); ++i) {
@@ -314,11 +335,11 @@ void run_strips(const Strips& strips, char* const* at) {
           call.block(places[call.lanes[0]], places[call.lanes[1]], places[call.lanes[2]], places[call.lanes[3]], n);
           continue;
         }
-        const size_t count = call.step->args.size();
+        const size_t count = call.given.size();
         Strided operands[kMaxParams + 1];
         for (size_t i = 0; i < count; ++i) {
-          const Strips::Lane& lane = strips.lanes[call.lanes[0] + i];
-          operands[i] = {places[call.lanes[0] + i], lane.dtype, &lane.advance};
+          const Strips::Lane& lane = strips.lanes[call.given[i]];
+          operands[i] = {places[call.given[i]], lane.dtype, &lane.advance};
         }
         const Strided& out = operands[count - 1];
         if (call.step->kind == Step::Machine) kernels().run_program(*call.step->program, call.step->compute, operands, out, 1, &n);

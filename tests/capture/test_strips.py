@@ -59,6 +59,14 @@ def numbers(x, y):
     return z, x.grad, (y.double() * 2 + 1).exp() * 0.1
 
 
+def ones(x, y):
+    with torch.no_grad():
+        last, first = y[-1], y[:1].double()
+        z = x * last + last.sin()
+        w = (z * 2 - last) * (x * 2 + y.sum())
+        return w, x.double() * first + first, (x * last).half()
+
+
 def flags(x, y):
     with torch.no_grad():
         return ((x * 8).int() % 3 + 1) * 2, (x > 0) | (y > 0) & (x > y)
@@ -71,7 +79,7 @@ def steps(x, y):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("n", [N, 3 * 1024 + 46])
 @pytest.mark.parametrize(
-    "function", [gradient, masks, writes, shifted, parameter, numbers, flags, steps]
+    "function", [gradient, masks, writes, shifted, parameter, numbers, ones, flags, steps]
 )
 def test_the_bits_of_eager(function, n, threads):
     before = torch.get_num_threads()
