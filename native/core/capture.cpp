@@ -202,10 +202,10 @@ void forget_storage(Storage* freed) {
   r().memory_of.erase(found);
 }
 
-void record_told(Told run, const void* fixed, size_t bytes, std::initializer_list<Address> addresses) {
+void record_told(Told run, Told adds, const void* fixed, size_t bytes, std::initializer_list<Address> addresses) {
   if (!r().told) return;
   const char* from = static_cast<const char*>(fixed);
-  ToldCall call{run, {from, from + bytes}, {}};
+  ToldCall call{run, adds, (addresses.end() - 1)->tensor->dtype, {from, from + bytes}, {}};
   for (const Address& a : addresses) {
     if (!a.tensor) {
       call.places.push_back({-1, 0});

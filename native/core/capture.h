@@ -35,16 +35,17 @@ inline bool recording() { return __builtin_expect(tls.capture == Capturing::Reco
 PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n,
                         PyObject* kwnames = nullptr);
 // A kernel that runs tells that run(fixed, addresses) is what it does: `fixed` is copied, an address is one of a tensor's memory. The
-// last is a new tensor, which this fills. A kernel that told so of all its new tensors is replayed by these calls alone.
+// last is a new tensor, which this fills. A kernel that told so of all its new tensors is replayed by these calls alone. `adds` does the
+// same and adds it to the last, with the bits of a sum that is made afterwards.
 using Told = void (*)(const void* fixed, char* const* addresses);
 struct Address {
   const Tensor* tensor;  // nullptr: no address
   const void* data;
 };
-void record_told(Told run, const void* fixed, size_t bytes, std::initializer_list<Address> addresses);
+void record_told(Told run, Told adds, const void* fixed, size_t bytes, std::initializer_list<Address> addresses);
 template <class T>
-void tell(Told run, const T& fixed, std::initializer_list<Address> addresses) {
-  if (__builtin_expect(tls.capture == Capturing::Within, 0)) record_told(run, &fixed, sizeof fixed, addresses);
+void tell(Told run, const T& fixed, std::initializer_list<Address> addresses, Told adds = nullptr) {
+  if (__builtin_expect(tls.capture == Capturing::Within, 0)) record_told(run, adds, &fixed, sizeof fixed, addresses);
 }
 void record_machine(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
 // `numbers`: a second operand of so many equal elements, where `b` is none.

@@ -97,14 +97,20 @@ struct Strips {
 };
 
 // A kernel's work over addresses, see `tell`.
+//
+// Note [Sums]: where the only use of a product is to be added to what the run made before, as gradients are that come from several
+// places, the product is computed where the sum was, and adds to that memory, which is the sum's from then on. What it adds is a
+// finished sum, as a tile adds a bias, so the bits are the same.
 struct ToldCall {
   struct Place {
     int memory;  // -1: no address
     Py_ssize_t offset;
   };
-  Told run;
+  Told run, adds;  // adds: adds to what is there, with the bits of a sum afterwards; or nullptr
+  DType dtype;     // of what it fills
   std::vector<char> fixed;
   std::vector<Place> places;
+  bool moved = false;  // a later step does it
 };
 
 struct Step {
@@ -251,6 +257,30 @@ void each_result(PyObject* result, const F& f) {
   }
 }
 
+// Calls f(operand, whether it is written) for all operands of a step.
+template <class F>
+void each_operand(const Value& v, bool written, const F& f) {
+  if (v.operand >= 0) f(v.operand, written);
+  for (const Value& item : v.items) each_operand(item, written, f);
+}
+template <class F>
+void each_operand(const Step& step, const F& f) {
+  const bool writes = step.kind != Step::Kernel && step.kind != Step::Check && step.kind != Step::Number;
+  for (size_t k = 0; k < step.args.size(); ++k) each_operand(step.args[k], writes && k + 1 == step.args.size(), f);
+}
+
+// Calls f(memory, whether it is written) for all that a step uses.
+template <class F>
+void each_memory(const Body& body, const Step& step, const F& f) {
+  each_operand(step, [&](int operand, bool written) { f(body.operands[static_cast<size_t>(operand)].memory, written); });
+  for (const int m : step.makes) f(m, true);
+  for (const ToldCall& call : step.told) {
+    for (const ToldCall::Place& p : call.places) {
+      if (p.memory >= 0) f(p.memory, &p == &call.places.back());
+    }
+  }
+}
+
 extern PyTypeObject* CapturedType;
 int finish(Body* body);  // replay.cpp: gives a recorded body its memory, tensors and bound steps
 void clear_body(Body* body);
@@ -269,6 +299,7 @@ bool is_inside(const Value& v, PyObject* number);  // in a list or a tuple
 const char* settle_numbers(Body* body, PyTypeObject* numbers);
 void bind_numbers(Body* body);
 int run_number(Step& step);  // as run_step
+void join_sums(Body* body);  // sums.cpp: before strips are found
 // strips.cpp
 void find_strips(Body* body);  // before memory is planned
 void bind_strips(Body* body, size_t first);  // when there are tensors

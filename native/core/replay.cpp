@@ -167,6 +167,12 @@ void make_calls(Body* body) {
         else fixed(lane.numbers.data());
       }
       i += static_cast<size_t>(step.strips->count) - 1;
+    } else if (!step.told.empty()) {
+      for (const ToldCall& call : step.told) {
+        if (call.moved) continue;
+        body->calls.push_back({Call::Told, i, body->addresses.size(), 0, nullptr, call.run, call.fixed.data()});
+        for (const ToldCall::Place& p : call.places) p.memory < 0 ? fixed(nullptr) : address(p.memory, p.offset);
+      }
     } else if (step.kind == Step::Block) {
       add_block(i, step.block, step.size);
       operand(step.args[0]);
@@ -187,11 +193,6 @@ void make_calls(Body* body) {
         if (k + 1 == code.size()) operand(step.args.back());
         else place(code[k].dst);
       }
-    } else if (!step.told.empty()) {
-      for (const ToldCall& call : step.told) {
-        body->calls.push_back({Call::Told, i, body->addresses.size(), 0, nullptr, call.run, call.fixed.data()});
-        for (const ToldCall::Place& p : call.places) p.memory < 0 ? fixed(nullptr) : address(p.memory, p.offset);
-      }
     } else {
       body->calls.push_back({Call::AStep, i});
     }
@@ -202,6 +203,8 @@ void make_calls(Body* body) {
 }  // namespace
 
 int finish(Body* body) {
+  for (const Memory& m : body->memories) body->made += m.origin == Memory::Made && m.first >= 0 ? m.nbytes : 0;
+  join_sums(body);
   find_strips(body);
   std::vector<size_t> places(body->memories.size());
   const Py_ssize_t total = static_cast<Py_ssize_t>(plan(&body->memories, &places));
@@ -210,7 +213,6 @@ int finish(Body* body) {
   if (!(body->arena = as_object(arena))) return -1;
   for (size_t i = 0; i < body->memories.size(); ++i) {
     Memory& m = body->memories[i];
-    if (m.origin == Memory::Made && m.first >= 0) body->made += m.nbytes;
     if (m.origin == Memory::There || m.first < 0) continue;
     char* data = in_arena(m) ? arena->data() + places[i] : nullptr;
     if (!(m.storage = foreign_storage(data, m.nbytes, true, Py_NewRef(body->arena)))) return -1;
@@ -228,7 +230,7 @@ int finish(Body* body) {
       step.given.push_back(o);
     }
     for (int m : step.makes) step.storages.push_back(body->memories[m].storage);
-    if (step.kind == Step::Machine) step.bound = bound(step);
+    if (step.kind == Step::Machine && step.told.empty()) step.bound = bound(step);
   }
   for (size_t i = 0; i < body->steps.size(); ++i) {
     if (body->steps[i].strips) bind_strips(body, i);

@@ -36,18 +36,6 @@ Py_ssize_t advance_of(const Operand& o, Py_ssize_t numel) {
   return rows ? item_size(o.dtype) : (one ? 0 : -1);
 }
 
-// Calls f(operand, whether it is written) for all operands of a step.
-template <class F>
-void each_operand(const Value& v, bool written, const F& f) {
-  if (v.operand >= 0) f(v.operand, written);
-  for (const Value& item : v.items) each_operand(item, written, f);
-}
-template <class F>
-void each_operand(const Step& step, const F& f) {
-  const bool writes = step.kind != Step::Kernel && step.kind != Step::Check && step.kind != Step::Number;
-  for (size_t k = 0; k < step.args.size(); ++k) each_operand(step.args[k], writes && k + 1 == step.args.size(), f);
-}
-
 // The elements of a step that can run in strips, else 0.
 Py_ssize_t size_in_strips(const Body& body, const Step& step) {
   if (step.kind != Step::Machine && step.kind != Step::Block && step.kind != Step::Fill) return 0;
@@ -55,7 +43,8 @@ Py_ssize_t size_in_strips(const Body& body, const Step& step) {
   const Py_ssize_t numel = numel_of(out);
   if (numel <= kStrip || advance_of(out, numel) <= 0 || body.memories[static_cast<size_t>(out.memory)].origin != Memory::Made)
     return 0;
-  if (!step.numbers.empty() || (step.kind == Step::Fill && step.size != numel * item_size(out.dtype))) return 0;
+  if (!step.numbers.empty() || !step.told.empty() || (step.kind == Step::Fill && step.size != numel * item_size(out.dtype)))
+    return 0;
   for (size_t k = 0; k + 1 < step.args.size(); ++k) {
     const Value& v = step.args[k];
     if (v.is_list) return 0;
@@ -101,10 +90,10 @@ class Group {
       const Use& u = uses_[static_cast<size_t>(memory)];
       free &= !u.written && !u.written_after && !(written && (u.read || u.read_after));
     };
-    each(i, look);
+    each_memory(body_, body_.steps[i], look);
     (free ? before : after).push_back(i);
     if (free) return;
-    each(i, [&](int memory, bool written) {
+    each_memory(body_, body_.steps[i], [&](int memory, bool written) {
       Use& u = uses_[static_cast<size_t>(memory)];
       (written ? u.written_after : u.read_after) = true;
     });
@@ -114,7 +103,7 @@ class Group {
   bool is_border(size_t i) const {
     const Step& step = body_.steps[i];
     bool border = step.kind == Step::Check || (step.kind == Step::Number && !step.ahead) || step.has_effects;
-    each(i, [&](int memory, bool written) {
+    each_memory(body_, step, [&](int memory, bool written) {
       border |= written && body_.memories[static_cast<size_t>(memory)].origin != Memory::Made;
     });
     return border;
@@ -128,13 +117,6 @@ class Group {
     bool read = false, written = false, mixed = false;  // by the group
     bool read_after = false, written_after = false;
   };
-  template <class F>
-  void each(size_t i, const F& f) const {
-    const Step& step = body_.steps[i];
-    each_operand(step, [&](int operand, bool written) { f(body_.operands[static_cast<size_t>(operand)].memory, written); });
-    for (const int m : step.makes) f(m, true);
-  }
-
   const Body& body_;
   const Py_ssize_t numel_;
   std::vector<Use> uses_;
@@ -152,9 +134,7 @@ void arrange(Body* body, const Group& group, Py_ssize_t numel) {
   for (const std::vector<size_t>* part : {&group.before, &group.after}) {
     for (const size_t i : *part) {
       if (static_cast<int>(i) > last) continue;
-      each_operand(body->steps[i],
-                   [&](int o, bool) { others[static_cast<size_t>(body->operands[static_cast<size_t>(o)].memory)] = true; });
-      for (const int m : body->steps[i].makes) others[static_cast<size_t>(m)] = true;
+      each_memory(*body, body->steps[i], [&](int memory, bool) { others[static_cast<size_t>(memory)] = true; });
     }
   }
   auto strips = std::make_unique<Strips>();

@@ -268,6 +268,13 @@ bool has_products(DType dtype) {
          dtype == DType::I64;
 }
 
+// Tiles do, where they are as deep as the product; a row or a column is a sum of sums.
+bool adds_finished_sums(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k) {
+  constexpr ptrdiff_t kTerms = 128, kWide = 16;
+  return (dtype == DType::F32 || dtype == DType::F64) && m > 2 && n >= kWide && k > 0 && k <= kTerms &&
+         (dense_kernels().own_gemm || m * n <= kBlasProduct / k);
+}
+
 void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,
           const void* bias, double beta, void* c, bool parallel, ptrdiff_t ldc) {
   if (m == 0 || n == 0) return;

@@ -158,9 +158,10 @@ struct Product {
   Py_ssize_t m, n, k;
   ptrdiff_t x_row, x_column, y_row, y_column;
 };
+template <bool kAdds>
 void run_product(const void* fixed, char* const* at) {
   const Product& p = *static_cast<const Product*>(fixed);
-  gemm(p.type, p.m, p.n, p.k, 1.0, {at[0], p.x_row, p.x_column}, {at[1], p.y_row, p.y_column}, at[2], 0.0, at[3], false);
+  gemm(p.type, p.m, p.n, p.k, 1.0, {at[0], p.x_row, p.x_column}, {at[1], p.y_row, p.y_column}, at[2], kAdds, at[3], false);
 }
 void multiply_alone(const Pairs& pairs, const Ref& c, const Tensor* bias = nullptr) {
   const Stack &x = pairs.x, &y = pairs.y;
@@ -168,11 +169,12 @@ void multiply_alone(const Pairs& pairs, const Ref& c, const Tensor* bias = nullp
   if (pairs.stacks * pairs.work() <= kReleaseWork && (pairs.stacks == 1 || tall)) {
     const Product p{pairs.type, pairs.stacks * x.rows, y.columns, x.columns, tall ? x.columns : x.row, tall ? 1 : x.column, y.row,
                     y.column};
-    tell(run_product, p,
+    tell(run_product<false>, p,
          {{as_tensor(x.owner), x.data},
           {as_tensor(y.owner), y.data},
           {bias, bias ? bias->data() : nullptr},
-          {as_tensor(c), data_of(c)}});
+          {as_tensor(c), data_of(c)}},
+         bias || !adds_finished_sums(p.type, p.m, p.n, p.k) ? nullptr : run_product<true>);
   }
   pairs.multiply(c, false, false, bias ? bias->data() : nullptr, bias);
 }
