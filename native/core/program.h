@@ -62,9 +62,18 @@ struct BoundMachine {
   std::vector<Strided> operands;
   std::vector<std::vector<Py_ssize_t>> strides;
   std::vector<double> numbers;
-  // Where all is small and of one type and shape: its instructions, as calls over whole registers. Numbers are repeated.
+  // Where all is small, of one type and of one shape, or a row for all rows: its instructions, as calls over whole registers. Numbers
+  // are repeated.
   std::vector<BlockFn> calls;
   std::vector<std::vector<char>> repeated;  // of the registers behind the inputs, and of inputs that are numbers
+  struct Rows {
+    BlockFn block;
+    Py_ssize_t count, elements;  // of a row
+    Py_ssize_t steps[4];  // bytes from one row of a, b, c, out to the next
+  };
+  Py_ssize_t row = 0;  // elements of inputs that are a row for all; or 0
+  std::vector<bool> is_row;  // of the inputs
+  std::vector<std::unique_ptr<Rows>> rows;
 };
 
 struct Step;
@@ -107,7 +116,7 @@ struct ToldCall {
     Py_ssize_t offset;
   };
   Told run, adds;  // adds: adds to what is there, with the bits of a sum afterwards; or nullptr
-  DType dtype;     // of what it fills
+  DType dtype;  // of what it fills
   std::vector<char> fixed;
   std::vector<Place> places;
   bool moved = false;  // a later step does it

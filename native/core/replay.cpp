@@ -66,6 +66,21 @@ Tensor* given_at(const Step& step, size_t i) { return as_tensor(step.given[i]); 
 
 constexpr Py_ssize_t kSmall = 1024;     // elements, of a machine that runs by calls
 constexpr Py_ssize_t kRepeated = 256;   // the same where a number is repeated
+constexpr Py_ssize_t kLeastRow = 16;    // elements of a row that is there for all
+
+// Whether a tensor, of sizes that broadcast to those of `out`, has the last of these and is contiguous.
+bool is_row_of(const Tensor* a, const Tensor* out) {
+  const int shift = out->ndim() - a->ndim();
+  int d = a->ndim() - 1;
+  while (d >= 0 && a->size(d) == out->size(d + shift)) --d;
+  while (d >= 0 && a->size(d) == 1) --d;
+  return d < 0 && a->is_contiguous();
+}
+void run_rows(const void* fixed, char* const* at) {
+  const BoundMachine::Rows& r = *static_cast<const BoundMachine::Rows*>(fixed);
+  for (Py_ssize_t i = 0; i < r.count; ++i)
+    r.block(at[0] + i * r.steps[0], at[1] + i * r.steps[1], at[2] + i * r.steps[2], at[3] + i * r.steps[3], r.elements);
+}
 
 // Makes a machine's instructions calls, where all operands are whole. `wide`: the size of an element.
 void bind_calls(const Step& step, Py_ssize_t numel, BoundMachine* made) {
@@ -106,6 +121,7 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
     return nullptr;
   auto made = std::make_unique<BoundMachine>();
   made->strides.resize(n);
+  made->is_row.resize(n);
   made->numbers.reserve(n);
   bool whole = out->is_contiguous() && out->dtype == step.compute && out->numel();
   for (size_t i = 0; i < n; ++i) {
@@ -119,7 +135,11 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
         made->strides[i][static_cast<size_t>(d + shift)] = a->size(d) == 1 ? 0 : a->stride(d);
       }
       made->operands.push_back(Strided{nullptr, a->dtype, made->strides[i].data()});
-      whole &= a->dtype == step.compute && a->is_contiguous() && a->is_aligned() && a->numel() == out->numel();
+      whole &= a->dtype == step.compute && a->is_contiguous() && a->is_aligned();
+      if (a->numel() == out->numel()) continue;
+      whole &= is_row_of(a, out) && a->numel() >= kLeastRow && (!made->row || made->row == a->numel());
+      made->is_row[i] = true;
+      made->row = a->numel();
     } else if (PyFloat_CheckExact(o) || PyLong_CheckExact(o)) {
       const double v = PyFloat_AsDouble(o);
       if (v == -1 && PyErr_Occurred()) {
@@ -188,7 +208,17 @@ void make_calls(Body* body) {
         else fixed(r < b.repeated.size() ? b.repeated[r].data() : nullptr);
       };
       for (size_t k = 0; k < code.size(); ++k) {
-        add_block(i, b.calls[k], given_at(step, step.args.size() - 1)->numel());
+        const Py_ssize_t numel = given_at(step, step.args.size() - 1)->numel();
+        const auto is_row = [&](size_t r) { return r < b.is_row.size() && b.is_row[r]; };
+        if (is_row(code[k].a) || is_row(code[k].b) || is_row(code[k].c)) {
+          const Py_ssize_t bytes = b.row * item_size(step.compute);
+          const auto step_of = [&](size_t r) { return is_row(r) ? 0 : bytes; };
+          step.bound->rows.push_back(std::make_unique<BoundMachine::Rows>(BoundMachine::Rows{
+              b.calls[k], numel / b.row, b.row, {step_of(code[k].a), step_of(code[k].b), step_of(code[k].c), bytes}}));
+          body->calls.push_back({Call::Told, i, body->addresses.size(), 0, nullptr, run_rows, step.bound->rows.back().get()});
+        } else {
+          add_block(i, b.calls[k], numel);
+        }
         for (const size_t r : {code[k].a, code[k].b, code[k].c}) place(r);
         if (k + 1 == code.size()) operand(step.args.back());
         else place(code[k].dst);

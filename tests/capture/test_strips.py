@@ -157,3 +157,22 @@ def test_a_graph_that_is_given_back():
         wanted.backward(g)
         assert torch.equal(found, wanted) and torch.equal(x[0].grad, x[1].grad)
     assert len(captured.variants) == 1
+
+
+def rows(x, y):
+    z = torch.tanh(x + y[0]) * y[0] - y[0]
+    w = x.clone()
+    w -= x[1]
+    return z, w, (x + y[:1]) * 2, y[0] / x, torch.where(x > y[0], x, y[0])
+
+
+def test_rows_for_all_rows():
+    """Small steps of which an argument is broadcast along the first dimensions."""
+    torch.manual_seed(0)
+    for shape in ((8, 64), (3, 5, 17), (64, 16), (7, 15), (2, 3, 1, 20)):
+        captured = Compiled(rows, fullgraph=True)
+        for _ in range(5):
+            x, y = torch.randn(shape), torch.randn(shape)
+            found, wanted = captured(x, y), rows(x, y)
+            assert all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
+        assert len(captured.variants) == 1
