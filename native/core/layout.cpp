@@ -348,7 +348,8 @@ int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssiz
   t->offset_ = offset;
   Storage* before = std::exchange(t->storage_, storage);
   derive(t, numel);
-  if (before) note_metadata();
+  if (!before) return 0;  // a new tensor
+  note_metadata();
   Py_CLEAR(t->array_);
   drop(before);
   return 0;
