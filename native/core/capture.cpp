@@ -144,7 +144,8 @@ PyTypeObject* number_type = nullptr;  // of numbers that note what is done with 
 // The generator that draws where a call names none.
 PyObject* usual_generator = nullptr;
 
-// A call draws: from the generators among its arguments, or their states, or else from the usual one.
+// A call draws: from the generators among its arguments, or their states, or else from the usual
+// one.
 void note_draw(PyObject* const* args, Py_ssize_t n) {
   Body& body = r().body;
   r().has_effects = body.draws = true;
@@ -220,7 +221,7 @@ void record_told(Told run, Told adds, const void* fixed, size_t bytes, std::init
 
 namespace {
 
-// What was told stands for the kernel where each of its new memories is told of once.
+// The calls that were told stand for the kernel where each of its new memories is told of once.
 void keep_what_is_told(Step* step) {
   bool all = step->told.size() == step->makes.size();
   for (const int m : step->makes) {
@@ -234,7 +235,8 @@ void keep_what_is_told(Step* step) {
 
 namespace {
 
-// Whether a kernel looks at values before it computes: it takes numbers of places, or weights of what it draws.
+// Whether a kernel looks at values before it computes: it takes numbers of places, or weights of
+// what it draws.
 bool looks_at_values(const KernelFacts& kernel, PyObject* const* args, Py_ssize_t n) {
   if (kernel.border == Border::Reads || kernel.border == Border::Refuses) return true;
   if (kernel.border != Border::Computes && kernel.border != Border::Writes) return false;
@@ -376,7 +378,8 @@ void record_constant(Tensor* made) {
 
 namespace {
 
-// Whether a backward from here would use values of this run: all that a replay could give is the graph of the captured one.
+// Whether a backward from here would use values of this run: all that a replay could give is the
+// graph of the captured one.
 bool is_graph_there(const Tensor* t) {
   std::vector<const Node*> left = {t->grad_fn.peek()};
   std::unordered_set<const Node*> seen = {nullptr};
@@ -393,8 +396,8 @@ bool is_graph_there(const Tensor* t) {
   return false;
 }
 
-// The memory that nothing but the graph of an output holds: leaves of the run, and their gradients; of a run in two parts what its
-// nodes saved, too.
+// The memory that nothing but the graph of an output holds: leaves of the run, and their gradients;
+// of a run in two parts what its nodes saved, too.
 void note_held(const Tensor* t, std::unordered_set<const Storage*>* held) {
   std::vector<const Node*> left = {t->grad_fn.peek()};
   std::unordered_set<const Node*> seen = {nullptr};
@@ -428,7 +431,8 @@ bool is_of_tensors(PyObject* tuple) {
   return true;
 }
 
-// capture_begin(inputs, there): whatever runs on this thread is recorded from here on. `there`: the tensors that guards hold.
+// capture_begin(inputs, there): whatever runs on this thread is recorded from here on. `there`: the
+// tensors that guards hold.
 PyObject* begin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || !is_of_tensors(args[0]) || !is_of_tensors(args[1])) {
     PyErr_SetString(PyExc_TypeError, "capture_begin(inputs, there): two tuples of tensors");
@@ -475,7 +479,6 @@ constexpr char kGraphThere[] = "gives back a tensor whose graph is still there";
 
 const char* note_outputs(PyObject* outputs) {
   Body& body = r().body;
-  std::vector<int> given;  // memories of gradients
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
     PyObject* o = PyTuple_GET_ITEM(outputs, i);
     Tensor* t = as_tensor(o);
@@ -515,6 +518,13 @@ const char* note_outputs(PyObject* outputs) {
     m.fresh = true;
     body.outputs.push_back({Output::New, operand_of(t, false), -1, Py_NewRef(o)});
   }
+  return nullptr;
+}
+
+// Notes the gradients that the run leaves. Why that cannot be replayed, or nullptr.
+const char* note_gradients(PyObject* outputs) {
+  Body& body = r().body;
+  std::vector<int> given;  // memories of gradients
   for (size_t i = 0; i < r().there.size(); ++i) {
     Tensor* leaf = as_tensor(r().there[i].get());
     const Tensor* grad = leaf->grad.peek();
@@ -543,10 +553,15 @@ const char* note_outputs(PyObject* outputs) {
     if (as_object(as_tensor(r().inputs[i].get())->grad.peek()) != r().given_gradients[i].get())
       return "sets the .grad of an argument";
   }
+  return nullptr;
+}
+
+// Why a run cannot be replayed that keeps a tensor beyond its results, or nullptr.
+const char* what_is_kept(PyObject* outputs) {
   std::unordered_set<const Storage*> held;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) note_held(as_tensor(PyTuple_GET_ITEM(outputs, i)), &held);
   for (const auto& [storage, number] : r().memory_of) {
-    const Memory& m = body.memories[number];
+    const Memory& m = r().body.memories[number];
     if (m.origin == Memory::Made && m.alive && !m.fresh && !held.count(storage)) return "keeps a tensor beyond its end";
   }
   return nullptr;
@@ -581,7 +596,8 @@ void fill_ones(Tensor* t) {
 
 PyObject* has_graph(PyObject*, PyObject* o) { return PyBool_FromLong(is_tensor(o) && is_graph_there(as_tensor(o))); }
 
-// Whether the run did what a call that is made once more would do twice: it set gradients, or drew from another generator.
+// Whether the run did what a call that is made once more would do twice: it set gradients, or drew
+// from another generator.
 const char* what_is_done_once() {
   const auto set = [](const std::vector<Ref>& of, const std::vector<Ref>& before) {
     for (size_t i = 0; i < of.size(); ++i) {
@@ -602,7 +618,8 @@ const char* what_is_done_once() {
   return nullptr;
 }
 
-// capture_second(outputs, incoming): the second part begins, which is given gradients of outputs. `incoming`: new tensors.
+// capture_second(outputs, incoming): the second part begins, which is given gradients of outputs.
+// `incoming`: new tensors.
 PyObject* second(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || !is_of_tensors(args[0]) || !is_of_tensors(args[1]) || !tls.recorder) {
     PyErr_SetString(PyExc_TypeError, "capture_second(outputs, incoming): two tuples of tensors, while a run is captured");
@@ -624,7 +641,46 @@ PyObject* second(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-// capture_end(outputs): a Captured, or where the run cannot be replayed (why, line as text, or None).
+// Why the run cannot be replayed, as far as only its end tells, or nullptr.
+const char* last_reason(PyObject* outputs) {
+  const char* why = note_outputs(outputs);
+  if (!why) why = note_gradients(outputs);
+  if (!why) why = what_is_kept(outputs);
+  note_versions();
+  const auto is_written = [](const Memory& m) {
+    return m.origin == Memory::Input && static_cast<size_t>(m.number) >= r().inputs.size() && m.changed;
+  };
+  const std::vector<Memory>& memories = r().body.memories;
+  if (!why && r().body.split >= 0) {
+    if (!r().body.input_versions.empty()) why = "writes an argument, and gives back a tensor with a graph";
+    else if (std::any_of(memories.begin(), memories.end(), is_written)) why = "writes a gradient that its backward is given";
+  }
+  return why ? why : settle_numbers(&r().body, number_type);
+}
+
+// Notes what the first part makes and the second reads, and which tensors the second reads that were there before.
+void settle_parts() {
+  Body& body = r().body;
+  if (body.split < 0) return;
+  for (size_t i = 0; i < body.memories.size(); ++i) {
+    Memory& m = body.memories[i];
+    const bool crosses = m.origin == Memory::Made && m.first >= 0 && m.first < body.split && m.last >= body.split;
+    if (!crosses || (!m.contents.empty() && !m.changed)) continue;
+    // An output is given away after the last step: it is saved where the second part reads it.
+    if (m.fresh && m.last_read < body.split) continue;
+    m.saved = true;
+    body.saved.push_back(static_cast<int>(i));
+  }
+  for (const Ref& o : r().there) {
+    const auto found = r().memory_of.find(as_tensor(o.get())->storage());
+    if (found == r().memory_of.end()) continue;
+    const Memory& m = body.memories[static_cast<size_t>(found->second)];
+    if (m.origin == Memory::There && m.last >= body.split) body.two.reads.push_back(Py_NewRef(o.get()));
+  }
+}
+
+// capture_end(outputs): a Captured, or where the run cannot be replayed (why, line as text, or
+// None).
 PyObject* end(PyObject*, PyObject* outputs) {
   if (!tls.recorder) {
     PyErr_SetString(PyExc_RuntimeError, "no run is captured on this thread");
@@ -637,20 +693,8 @@ PyObject* end(PyObject*, PyObject* outputs) {
   }
   r().ended = true;
   if (r().trouble.empty()) {
-    const char* why = note_outputs(outputs);
+    const char* why = last_reason(outputs);
     if (why && r().trouble.empty()) r().trouble = why;
-  }
-  note_versions();
-  const auto is_written = [](const Memory& m) {
-    return m.origin == Memory::Input && static_cast<size_t>(m.number) >= r().inputs.size() && m.changed;
-  };
-  if (r().trouble.empty() && r().body.split >= 0) {
-    if (!r().body.input_versions.empty()) r().trouble = "writes an argument, and gives back a tensor with a graph";
-    else if (std::any_of(r().body.memories.begin(), r().body.memories.end(), is_written))
-      r().trouble = "writes a gradient that its backward is given";
-  }
-  if (r().trouble.empty()) {
-    if (const char* why = settle_numbers(&r().body, number_type)) r().trouble = why;
   }
   if (!r().trouble.empty()) {
     const std::string site = site_text(r().where);
@@ -672,22 +716,7 @@ PyObject* end(PyObject*, PyObject* outputs) {
     if (m.origin != Memory::Made && m.first_write >= 0 && m.first_write <= r().body.last_check)
       r().body.put_back.push_back(static_cast<int>(i));
   }
-  for (size_t i = 0; i < r().body.memories.size() && r().body.split >= 0; ++i) {
-    Memory& m = r().body.memories[i];
-    const bool crosses = m.origin == Memory::Made && m.first >= 0 && m.first < r().body.split && m.last >= r().body.split;
-    if (!crosses || (!m.contents.empty() && !m.changed)) continue;
-    // An output is given away after the last step: it is saved where the second part reads it.
-    if (m.fresh && m.last_read < r().body.split) continue;
-    m.saved = true;
-    r().body.saved.push_back(static_cast<int>(i));
-  }
-  for (const Ref& o : r().there) {
-    if (r().body.split < 0) break;
-    const auto found = r().memory_of.find(as_tensor(o.get())->storage());
-    if (found == r().memory_of.end()) continue;
-    const Memory& m = r().body.memories[static_cast<size_t>(found->second)];
-    if (m.origin == Memory::There && m.last >= r().body.split) r().body.two.reads.push_back(Py_NewRef(o.get()));
-  }
+  settle_parts();
   tls.capture = Capturing::Off;
   Captured* made = PyObject_GC_New(Captured, CapturedType);
   if (!made) return nullptr;
@@ -727,7 +756,8 @@ PyObject* made_of_numbers(PyObject*, PyObject* o) {
   return Py_NewRef(o);
 }
 
-// capture_allow(): the next value of a tensor that Python reads is given back by the run, and nothing else is done with it.
+// capture_allow(): the next value of a tensor that Python reads is given back by the run, and
+// nothing else is done with it.
 PyObject* allow(PyObject*, PyObject*) {
   if (recording()) r().allowed = true;
   Py_RETURN_NONE;
@@ -770,7 +800,8 @@ PyObject* number(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-// capture_used(number): something else was done with a number that the run computed. Whether it is one.
+// capture_used(number): something else was done with a number that the run computed. Whether it is
+// one.
 PyObject* used(PyObject*, PyObject* o) {
   if (!recording()) Py_RETURN_TRUE;
   const auto found = r().numbers.find(o);
@@ -783,7 +814,7 @@ PyObject* used(PyObject*, PyObject* o) {
 
 PyObject* computed_number = nullptr;
 
-// capture_numbers(class, computed): of numbers that note what is done with them, and what `compute` does while a run is recorded.
+// capture_numbers(class, computed): of numbers that note each use, and `compute` while a run is recorded.
 PyObject* numbers(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || !PyType_Check(args[0])) return PyErr_Format(PyExc_TypeError, "capture_numbers(class, computed)");
   Py_XSETREF(number_type, reinterpret_cast<PyTypeObject*>(Py_NewRef(args[0])));

@@ -1,9 +1,11 @@
-// The node of a captured call that gives back tensors with a graph: its backward is the second part of the program
-// (Note [Two parts], capture.h). Where that cannot be replayed, the call is made once more with history (_capture/node.py).
+// The node of a captured call that gives back tensors with a graph: its backward is the second part
+// of the program (Note [Two parts], capture.h). Where that cannot be replayed, the call is made
+// once more with history (_capture/node.py).
 //
-// The first value that the node saves is what the call was: (program, args, kwargs, inputs, start, places, compare). `start`: what the
-// run writes and draws from, as it was; `places`: see places_of; `compare`: what checks a replay, or None. Then come the tensors
-// that the second part reads: arguments, tensors that guards hold, results, and memory that the first part wrote.
+// The first value that the node saves is what the call was: (program, args, kwargs, inputs, start,
+// places, compare). `start`: what the run writes and draws from, as it was; `places`: see
+// places_of; `compare`: what checks a replay, or None. Then come the tensors that the second part
+// reads: arguments, tensors that guards hold, results, and memory that the first part wrote.
 #include "core/layout.h"
 #include "core/program.h"
 
@@ -48,8 +50,8 @@ int save_all(const Body& body, Node* node, PyObject* call, PyObject* outputs, Py
   return 0;
 }
 
-// How gradients arrive, against the captured run: of the same results in the same layouts; in others, which may add up in another
-// order; of other results.
+// How gradients arrive, against the captured run: of the same results in the same layouts; in
+// others, which may add up in another order; of other results.
 enum class Arrival { Same, Relaid, Other };
 
 const Tensor* was(const Body& body, size_t k) {
@@ -200,7 +202,8 @@ const Body* with_two_parts(PyObject* self) {
 
 }  // namespace
 
-// places(inputs): bytes that are others when something that the call reads was written, or shows other memory.
+// places(inputs): bytes that are others when something that the call reads was written, or shows
+// other memory.
 PyObject* captured_places(PyObject* self, PyObject* inputs) {
   const Body* body = with_two_parts(self);
   if (!body || !is_of_tensors(inputs, body->n_inputs)) return PyErr_Format(PyExc_TypeError, "places(inputs)");
@@ -220,10 +223,11 @@ PyObject* captured_node(PyObject* self, PyObject* args) {
   return add_node(self, call, outputs, saved);
 }
 
-// take(graph, leaves, given, shown, ends, kept, starts): a run in two parts is told what the node needs to know: what computes
-// gradients otherwise; whose gradients they are (numbers of arguments, tensors that guards hold), and which of them the second part
-// gives; which outputs have a graph, and whose gradients the second part takes; what the run reads and does not write; whether
-// it writes. Whether that, or whether it draws.
+// take(graph, leaves, given, shown, ends, kept, starts): a run in two parts is told what the node
+// needs to know: what computes gradients otherwise; whose gradients they are (numbers of arguments,
+// tensors that guards hold), and which of them the second part gives; which outputs have a graph,
+// and whose gradients the second part takes; what the run reads and does not write; whether it
+// writes. Whether that, or whether it draws.
 PyObject* captured_take(PyObject* self, PyObject* args) {
   PyObject *graph, *leaves, *given, *shown, *ends, *kept;
   int writes;

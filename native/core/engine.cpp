@@ -91,8 +91,8 @@ class Backward {
     return root_gradients_.back() ? 0 : -1;
   }
 
-  // What happens at the inputs: their gradients are captured; their nodes are run, which fills `.grad`; or the walk ends before their
-  // hooks, whatever else is behind them.
+  // At the inputs gradients are captured; or nodes are run, which fills `.grad`; or the walk ends
+  // before the hooks, whatever else is behind.
   enum AtInputs : uint8_t { Take, Accumulate, End };
 
   int run(bool restricted, AtInputs at_inputs) {

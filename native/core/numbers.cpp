@@ -1,7 +1,8 @@
-// Note [Numbers]: what a run computes of numbers of optimizers, which a replay reads first, and of tensors with one element, is steps,
-// too. A replay calls the same functions of Python, so that the bits are the same, and gives what they make to the steps that the run
-// gave it to. A truth that Python asked of a number has to be the same again. The class of the numbers says which operations there
-// are (src/rushlight/_capture/numbers.py).
+// Note [Numbers]: what a run computes of numbers of optimizers, which a replay reads first, and of
+// tensors with one element, is steps, too. A replay calls the same functions of Python, so that the
+// bits are the same, and gives what they make to the steps that the run gave it to. A truth that
+// Python asked of a number has to be the same again. The class of the numbers says which operations
+// there are (src/rushlight/_capture/numbers.py).
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>

@@ -31,8 +31,8 @@ struct Memory {
   int last_read = -1;         // the same, without the end of the run
   Storage* storage = nullptr;  // strong. There: itself; else what stands for it in the program
   std::vector<char> contents;  // of a constant: copied in before the first step
-  // Of the finished program, where the memory may be another in each replay: its number among those, the addresses that show it,
-  // each so many bytes behind `bound`.
+  // Of the finished program, where each replay may have other memory: a number of such memories,
+  // and the addresses that show this memory, so many bytes behind `bound`.
   int slot = -1;
   std::vector<std::pair<size_t, Py_ssize_t>> places;
   char* bound = nullptr;
@@ -62,8 +62,8 @@ struct BoundMachine {
   std::vector<Strided> operands;
   std::vector<std::vector<Py_ssize_t>> strides;
   std::vector<double> numbers;
-  // Where all is small, of one type and of one shape, or a row for all rows: its instructions, as calls over whole registers. Numbers
-  // are repeated.
+  // Where all is small, of one type and of one shape, or a row for all rows: its instructions, as
+  // calls over whole registers. Numbers are repeated.
   std::vector<BlockFn> calls;
   std::vector<std::vector<char>> repeated;  // of the registers behind the inputs, and of inputs that are numbers
   struct Rows {
@@ -78,10 +78,12 @@ struct BoundMachine {
 
 struct Step;
 
-// Note [Strips]: steps that compute many elements one by one, as many each, run as a group: all of them on one strip, then on the
-// next. What they make for each other lies in memory of a strip's size, which stays in the cache. To bring those of large arrays
-// together, steps between them that need nothing of the group go before it, and the others after it. Each element is computed as
-// in eager, so the bits are the same. A group writes only memory that the run made, which nothing else shows.
+// Note [Strips]: steps that compute many elements one by one, as many each, run as a group: all of
+// them on one strip, then on the next. What they make for each other lies in memory of a strip's
+// size, which stays in the cache. To bring those of large arrays together, steps between them that
+// need nothing of the group go before it, and the others after it. Each element is computed as in
+// eager, so the bits are the same. A group writes only memory that the run made, which nothing else
+// shows.
 struct Strips {
   struct Lane {  // an argument of a step, a number, or what a step's instructions make for each other
     int operand = -1;
@@ -107,9 +109,10 @@ struct Strips {
 
 // A kernel's work over addresses, see `tell`.
 //
-// Note [Sums]: where the only use of a product is to be added to what the run made before, as gradients are that come from several
-// places, the product is computed where the sum was, and adds to that memory, which is the sum's from then on. What it adds is a
-// finished sum, as a tile adds a bias, so the bits are the same.
+// Note [Sums]: where the only use of a product is to be added to what the run made before, as
+// gradients are that come from several places, the product is computed where the sum was, and adds
+// to that memory, which is the sum's from then on. What it adds is a finished sum, as a tile adds a
+// bias, so the bits are the same.
 struct ToldCall {
   struct Place {
     int memory;  // -1: no address
@@ -152,8 +155,9 @@ struct Step {
   std::unique_ptr<Strips> strips;  // of the first step of a group
 };
 
-// What a replay goes through: small work is a call over addresses, all else is a step (or those of strips). The addresses of all calls
-// are in one array, and are written again where memory is another than it was: all of it is pinned in a replay.
+// The work of a replay: small work is a call over addresses, all else is a step (or those of
+// strips). The addresses of all calls are in one array, and are written again where memory is
+// another than it was: all of it is pinned in a replay.
 struct Call {
   enum Kind : uint8_t { AStep, Strips, Block, Told } kind;
   size_t step;  // AStep, Strips
@@ -195,7 +199,7 @@ struct Captured {
   PyObject_HEAD struct Body* body;
 };
 
-// What the node of a run in two parts knows (captured_node.cpp; Note [Two parts], capture.h).
+// The facts that the node of a run in two parts has (captured_node.cpp; Note [Two parts], capture.h).
 struct TwoParts {
   struct Leaf {  // a gradient goes there
     int input;  // the number of an argument
@@ -208,7 +212,8 @@ struct TwoParts {
   std::vector<int> incoming;  // the memories of these gradients; -1 where one is not read
   std::vector<PyObject*> kept;  // strong: what the run reads and does not write
   bool starts = false;  // whether the run writes or draws
-  // What the second part reads: numbers of arguments and outputs, tensors that guards hold (strong).
+  // The second part reads these: numbers of arguments and outputs, tensors that guards hold
+  // (strong).
   std::vector<int> reads_inputs, reads_outputs;
   std::vector<PyObject*> reads;
 };
@@ -224,15 +229,16 @@ struct Body {
   std::vector<std::pair<PyObject*, uint32_t>> versions;  // strong; by how much each is written
   std::vector<std::pair<int, uint32_t>> input_versions;  // the same of arguments, by number
   size_t n_inputs = 0;
-  // Of a run in two parts (Note [Two parts], capture.h): where the second begins, or -1; how many gradients it is given; how many
-  // outputs the first has.
+  // Of a run in two parts (Note [Two parts], capture.h): where the second begins, or -1; how many
+  // gradients it is given; how many outputs the first has.
   int split = -1;
   size_t n_incoming = 0, n_first = 0;
   std::vector<int> saved;  // memories
   TwoParts two;
   bool draws = false;
-  // What is put back where a value is another than it was: the last step that compares, or -1; what is written before it (memories);
-  // what is drawn from (generators, or capsules of their states; strong).
+  // Put back where a value is another than it was: the last step that compares, or -1; what
+  // is written before it (memories); what is drawn from (generators, or capsules of their states;
+  // strong).
   int last_check = -1;
   std::vector<int> put_back;
   std::vector<PyObject*> generators;
@@ -293,8 +299,8 @@ void each_memory(const Body& body, const Step& step, const F& f) {
 extern PyTypeObject* CapturedType;
 int finish(Body* body);  // replay.cpp: gives a recorded body its memory, tensors and bound steps
 void clear_body(Body* body);
-// replay.cpp: the first part, as (outputs, what the second needs), and the second of arguments, incoming gradients, and what the
-// first saved; NotImplemented where that cannot be a replay.
+// replay.cpp: the first part, as (outputs, what the second needs), and the second of arguments,
+// incoming gradients, and what the first saved; NotImplemented where that cannot be a replay.
 PyObject* replay_first(PyObject* self, PyObject* const* args, Py_ssize_t n);
 PyObject* replay_second(PyObject* self, PyObject* const* args, Py_ssize_t n);
 // captured_node.cpp

@@ -18,8 +18,9 @@ size_t in_lines(size_t nbytes) { return (std::max<size_t>(nbytes, 1) + kLine - 1
 
 bool in_arena(const Memory& m) { return m.origin == Memory::Made && !m.fresh && !m.saved && !m.in_strips && m.first >= 0; }
 
-// Gives the memories places in the arena; those that are used at different times share them. The largest come first, each at the
-// lowest place that is free as long as it is used. The bytes of all.
+// Gives the memories places in the arena; those that are used at different times share them. The
+// largest come first, each at the lowest place that is free as long as it is used. The bytes of
+// all.
 size_t plan(std::vector<Memory>* memories, std::vector<size_t>* places) {
   std::vector<int> order, placed;
   for (size_t i = 0; i < memories->size(); ++i) {
@@ -68,7 +69,8 @@ constexpr Py_ssize_t kSmall = 1024;     // elements, of a machine that runs by c
 constexpr Py_ssize_t kRepeated = 256;   // the same where a number is repeated
 constexpr Py_ssize_t kLeastRow = 16;    // elements of a row that is there for all
 
-// Whether a tensor, of sizes that broadcast to those of `out`, has the last of these and is contiguous.
+// Whether a tensor, of sizes that broadcast to those of `out`, has the last of these and is
+// contiguous.
 bool is_row_of(const Tensor* a, const Tensor* out) {
   const int shift = out->ndim() - a->ndim();
   int d = a->ndim() - 1;
@@ -82,7 +84,8 @@ void run_rows(const void* fixed, char* const* at) {
     r.block(at[0] + i * r.steps[0], at[1] + i * r.steps[1], at[2] + i * r.steps[2], at[3] + i * r.steps[3], r.elements);
 }
 
-// Makes a machine's instructions calls, where all operands are whole. `wide`: the size of an element.
+// Makes a machine's instructions calls, where all operands are whole. `wide`: the size of an
+// element.
 void bind_calls(const Step& step, Py_ssize_t numel, BoundMachine* made) {
   const Program& program = *step.program;
   const size_t n = step.given.size() - 1, wide = static_cast<size_t>(item_size(step.compute));
@@ -397,7 +400,8 @@ bool is_used(const Memory& m, const Part& part) {
   return part.kind == Part::Whole || m.last >= part.begin;
 }
 
-// Whether the arguments, the gradients of leaves and the numbers are like those of the captured run; -1 with an exception.
+// Whether the arguments, the gradients of leaves and the numbers are like those of the captured
+// run; -1 with an exception.
 int are_alike(Body& body, PyObject* const* args, const Part& part) {
   for (const int i : body.others) {
     const Memory& m = body.memories[static_cast<size_t>(i)];
@@ -435,7 +439,8 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
   return 1;
 }
 
-// A program that runs: the storages that it holds, by memory. All are pinned, as steps may run without the GIL.
+// A program that runs: the storages that it holds, by memory. All are pinned, as steps may run
+// without the GIL.
 class Run {
  public:
   Run(Body& body, PyObject* const* args, const Part& part) : body_(body), args_(args), part_(part), storages_(body.others.size()) {}
@@ -498,7 +503,8 @@ class Run {
     return tuple.release();
   }
 
-  // What else is there after the run: gradients of leaves, counts of writes. False with an exception.
+  // What else is there after the run: gradients of leaves, counts of writes. False with an
+  // exception.
   bool leave(PyObject* outputs) {
     if (part_.kind == Part::Second) return true;
     for (const Result& g : body_.gradients) {
@@ -546,6 +552,7 @@ class Run {
     const Tensor* was = as_tensor(o.object);
     if (!t) return nullptr;
     t->flags |= was->flags & kLazy;
+    inherit_cut(t, was);
     if (part_.kind == Part::Whole) {
       t->output_nr = was->output_nr;
       t->grad_fn.set(was->grad_fn.own().release());
@@ -575,7 +582,7 @@ class Run {
   std::vector<Pinned> storages_;
 };
 
-// What a run writes and draws before its last comparison, as it was at the start.
+// All that a run writes and draws before its last comparison, as it was at the start.
 class Start {
  public:
   Start(const Body& body, const Run& run) {
@@ -649,8 +656,8 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
 }
 
 PyObject* replay(PyObject* self, PyObject* const* args, Py_ssize_t n) { return run_part(self, args, n, Part::Whole); }
-// call(guards, made, args, kwargs): match and replay. `made`: of the outputs, the number of the result; None: all are the result; or
-// what makes it of them.
+// call(guards, made, args, kwargs): match and replay. `made`: of the outputs, the number of the
+// result; None: all are the result; or what makes it of them.
 PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   if (n != 4) return PyErr_Format(PyExc_TypeError, "call(guards, made, args, kwargs)");
   const Ref inputs(matched_inputs(args[0], args[2], args[3]));
@@ -734,7 +741,8 @@ void captured_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// load(dict, key, item, number): what the run read there is read anew in each replay. How many arguments it is.
+// load(dict, key, item, number): what the run read there is read anew in each replay. How many
+// arguments it is.
 PyObject* load(PyObject* self, PyObject* args) {
   PyObject *dict, *key, *number;
   Py_ssize_t item;
@@ -767,7 +775,8 @@ PyObject* fix(PyObject* self, PyObject* args) {
 
 PyObject* replays(PyObject* self, PyObject*) { return PyLong_FromSize_t(reinterpret_cast<Captured*>(self)->body->replays); }
 
-// describe(): of each step (name, sizes of the operands, line as text), the bytes planned, the bytes without a plan.
+// describe(): of each step (name, sizes of the operands, line as text), the bytes planned, the
+// bytes without a plan.
 PyObject* describe(PyObject* self, PyObject*) {
   const Body& body = *reinterpret_cast<Captured*>(self)->body;
   Ref steps(PyList_New(0));

@@ -1,16 +1,20 @@
 // Guards: whether Python state is as it was when a run was captured.
 // src/rushlight/_capture/state.py finds out which state that is.
 //
-// Note [Two speeds]: most that guards compare is a word that has to be as it was: a dict's version, an object's class, what is in a
-// cell. `check` goes through these words in one pass, and compares what a word stands for only where the word differs. Python 3.11
-// gives each dict a version of its own; from 3.14 on a watcher counts a dict's changes here. A class has a version in every Python,
-// which covers its bases. Where values are as they were the new version is taken: a script's globals change all the time. What
-// tensors are is compared when `changes` (core.h) says that some tensor changed.
+// Note [Two speeds]: most that guards compare is a word that has to be as it was: a dict's version,
+// an object's class, what is in a cell. `check` goes through these words in one pass, and compares
+// what a word stands for only where the word differs. Python 3.11 gives each dict a version of its
+// own; from 3.14 on a watcher counts a dict's changes here. A class has a version in every Python,
+// which covers its bases. Where values are as they were the new version is taken: a script's
+// globals change all the time. What tensors are is compared when `changes` (core.h) says that some
+// tensor changed.
 //
-// Note [What is borrowed]: `rows` is a tuple of tuples, which Python cannot change, and owns all objects named here. All pointers
-// and the addresses of words are borrowed from it: they are in objects, not in what objects may allocate anew. A word that is no
-// version is the address of an object that `rows` owns, so no other object can come to have it. Comparisons run no Python code: only
-// values of the core's and Python's own immutable types are looked into, all others are compared by identity.
+// Note [What is borrowed]: `rows` is a tuple of tuples, which Python cannot change, and owns all
+// objects named here. All pointers and the addresses of words are borrowed from it: they are in
+// objects, not in what objects may allocate anew. A word that is no version is the address of an
+// object that `rows` owns, so no other object can come to have it. Comparisons run no Python code:
+// only values of the core's and Python's own immutable types are looked into, all others are
+// compared by identity.
 #include "core/state.h"
 
 #include <algorithm>
@@ -79,7 +83,8 @@ bool same(PyObject* a, PyObject* b, bool type_only = false, int depth = 0) {
 
 // ---------------------------------------------------------------- dicts
 
-// Whether a dict's version tells of every change. Python 3.12 and 3.13 do not tell of attributes whose values lie in the object.
+// Whether a dict's version tells of every change. Python 3.12 and 3.13 do not tell of attributes
+// whose values lie in the object.
 constexpr bool kVersionsTell = PY_VERSION_HEX < 0x030C0000 || PY_VERSION_HEX >= 0x030E0000;
 
 #if PY_VERSION_HEX >= 0x030E0000
@@ -214,7 +219,8 @@ bool iterable_holds(PyObject* row) {
   return false;
 }
 
-// Fields of a function: code, defaults, keyword defaults, name, qualified name, module, doc, attributes.
+// Fields of a function: code, defaults, keyword defaults, name, qualified name, module, doc,
+// attributes.
 constexpr int kFields = 8;
 PyObject** field_of(PyObject* function, int i) {
   auto* f = reinterpret_cast<PyFunctionObject*>(function);
@@ -292,8 +298,8 @@ struct Meta {
   }
 };
 
-// With which tensors an input shares memory: the first input before it that does, and that is the same tensor; the first reached
-// tensor, and the one that is the input itself.
+// The tensors with which an input shares memory: the first earlier input, and the first that is the
+// same tensor; the first reached tensor, and the reached tensor that is the input itself.
 struct Relation {
   int shares = -1, repeats = -1, shows = -1;
   const Tensor* itself = nullptr;
@@ -340,7 +346,7 @@ struct Found {
   std::vector<PyObject*> containers;
 };
 
-// A word that has to be as it was, and the row that it stands for.
+// A word that has to be as it was.
 struct Word {
   const uint64_t* at;
   uint64_t is;
@@ -366,8 +372,9 @@ struct Records {
   bool with_gradients = false;  // whether gradients are
   Settings settings;
   unsigned long thread = 0;  // where the state is a thread's own, else 0
-  // The `changes` at which tensors were compared last. Gradients that a program may have are compared each time; those that only a
-  // replay of this run made since (`replayed`) are as after a replay before (`after`), which was found to hold (`own`).
+  // The `changes` at which tensors were compared last. Gradients that a program may have are
+  // compared each time; those that only a replay of this run made since (`replayed`) are as after a
+  // replay before (`after`), which was found to hold (`own`).
   uint64_t metadata = 0, gradients_at = 0, after = 0;
   bool own = false;
   size_t reached_gradients = 0;  // of `gradients`
@@ -529,7 +536,8 @@ bool is_tree(PyObject* part, int depth = 0) {
   return fits;
 }
 
-// `is`: what is at the address, an object that the row owns or nullptr; or nothing of the kind, where it is no more.
+// `is`: what is at the address, an object that the row owns or nullptr; or nothing of the kind,
+// where it is no more.
 void Records::add_word(const void* at, const void* is, bool (*holds)(PyObject*), PyObject* row) {
   words.push_back({static_cast<const uint64_t*>(at), reinterpret_cast<uintptr_t>(is)});
   of_words.push_back({holds, row});
@@ -717,7 +725,8 @@ PyObject* match(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return n == 2 ? matched_inputs(self, args[0], args[1]) : PyErr_Format(PyExc_TypeError, "match(args, kwargs)");
 }
 
-// match_again(args, kwargs): the same in a backward of the call, whatever gradients there are by now.
+// match_again(args, kwargs): the same in a backward of the call, whatever gradients there are by
+// now.
 PyObject* match_again(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   Records* r = as_guards(self)->records;
   if (!r) Py_RETURN_NONE;
@@ -730,8 +739,8 @@ PyObject* match_again(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return found;
 }
 
-// changed(args, kwargs): the kind and the number of the first row that does not hold, gradients and `loaded` numbers apart; kind 8 a
-// tensor, 9 the arguments, -1 a setting. None where all holds.
+// changed(args, kwargs): the kind and the number of the first row that does not hold, gradients and
+// `loaded` numbers apart; kind 8 a tensor, 9 the arguments, -1 a setting. None where all holds.
 PyObject* changed(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   Records* r = as_guards(self)->records;
   if (!r || n != 2) return PyErr_Format(PyExc_TypeError, "changed(args, kwargs)");

@@ -56,12 +56,14 @@ Py_ssize_t size_in_strips(const Body& body, const Step& step) {
   return numel;
 }
 
-// A group while it is found, and the steps between its own: those that go before it, and those that go after.
+// A group while it is found, and the steps between its own: some go before it, others
+// go after.
 class Group {
  public:
   Group(const Body& body, Py_ssize_t numel) : body_(body), numel_(numel), uses_(body.memories.size()) {}
 
-  // Adds a step that can run in strips; false where it needs what comes after, or memory in another way than the others.
+  // Adds a step that can run in strips; false where it needs what comes after, or memory in another
+  // way than the others.
   bool join(size_t i) {
     bool fits = true;
     each_operand(body_.steps[i], [&](int operand, bool written) {
@@ -122,8 +124,8 @@ class Group {
   std::vector<Use> uses_;
 };
 
-// Puts the steps of a group beside each other. The memories that are used meanwhile are used from its first step to its last, and
-// those that only the group uses have no place in the program.
+// Puts the steps of a group beside each other. Memories that are used meanwhile are used from the
+// first step to the last; memories that only the group uses have no place in the program.
 void arrange(Body* body, const Group& group, Py_ssize_t numel) {
   const int first = static_cast<int>(group.steps.front()), last = static_cast<int>(group.steps.back());
   std::vector<size_t> order;
@@ -234,7 +236,8 @@ Strips::Lane lane_of(DType type, double v, Py_ssize_t size) {
   return lane;
 }
 
-// Makes a machine's instructions calls, where its arguments, of the lanes `given`, are of its type; false where it stays a machine.
+// Makes a machine's instructions calls, where its arguments, of the lanes `given`, are of its type;
+// false where it stays a machine.
 bool add_calls(const Body& body, const Step& step, const std::vector<uint32_t>& given, Strips* strips) {
   const Program& program = *step.program;
   const size_t n = given.size() - 1, leaves = n + program.constants.size();

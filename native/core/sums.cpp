@@ -32,7 +32,7 @@ class Sums {
   }
 
  private:
-  // The memory that stands for one, as its own is another's.
+  // The memory in whose place another is.
   int now(int memory) {
     int& is = is_[static_cast<size_t>(memory)];
     return is == memory ? memory : is = now(is);
@@ -60,8 +60,8 @@ class Sums {
 
   bool is_own(int memory) { return at(memory).origin == Memory::Made && !at(memory).fresh && !at(memory).saved; }
 
-  // Step i writes the sum of `product` and `start`, of which nothing else is read, into `out`: the product is added to `start`, in
-  // the memory of `out`.
+  // Step i writes the sum of `product` and `start`, of which nothing else is read, into `out`: the
+  // product is added to `start`, in the memory of `out`.
   bool join(int i, int product, int start, int out, DType type) {
     if (product < 0 || start < 0 || out < 0 || product == start || product == out) return false;
     if (at(product).last != i || !is_own(product)) return false;

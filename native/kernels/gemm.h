@@ -23,7 +23,7 @@ inline void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alph
   gemm(dtype, m, n, k, alpha, a, b, bias, beta, c, parallel, n);
 }
 
-// Whether gemm adds c to the finished sums, in the bits that adding the product to c has, and faster.
+// Whether gemm adds c to finished sums, with the bits of a sum afterwards, and faster.
 bool adds_finished_sums(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k);
 
 }  // namespace rushlight

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from typing import Any
 
 import pytest
@@ -144,3 +145,24 @@ def test_state_that_is_loaded_between_calls() -> None:
             opt.param_groups[0]["lr"] = 0.1
 
     same(world, lambda n: (torch.randn(3, 4),), calls=16, after=after, replayed=False)
+
+
+def test_an_error_says_where_the_history_of_an_island_ended() -> None:
+    net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+    seen: list[int] = []
+
+    def step(x: Any) -> None:
+        seen.append(len(seen))
+        net(x).sum().backward()
+
+    compiled, said = torch.compile(step), set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(4):
+            compiled(torch.ones(2, 2))
+        for _ in range(5):
+            with torch.no_grad(), pytest.raises(RuntimeError) as raised:
+                compiled(torch.ones(2, 2))
+            said.add(str(raised.value))
+    assert compiled._islands.parts, compiled.explain()
+    assert len(said) == 1 and "with gradients switched off" in said.pop()

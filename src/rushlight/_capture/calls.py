@@ -114,13 +114,13 @@ READ_BY_NAME = frozenset(
 _OUTSIDE = frozenset("time posix nt _random random _io _thread _socket select _signal".split())
 
 
-# What programs say of their functions (torch.compiler): the code, or the function in C.
+# The marks that programs give their functions (torch.compiler): the code, or the function in C.
 PURE: set[object] = set()
 KEPT_OUT: set[object] = set()
 
 
 def told_of(function: Any) -> object:
-    """What stands for a function in these sets."""
+    """The member of these sets for a function."""
     function = getattr(function, "__func__", function)
     return getattr(function, "__code__", function)
 
@@ -271,97 +271,115 @@ def observe(
 ) -> Ran:
     """Calls the function, and says what ran. Its exceptions come out unchanged. `put_back`: is
     called with the groups of an optimizer before a schedule takes a step."""
-    ran = Ran()
-    scopes, library = ran.scopes, ran.library_scopes
-    here = sys._getframe()
-    within: FrameType | None = None  # the step of a schedule
-    steps = 0
-
-    def profile(frame: FrameType, event: str, arg: Any) -> None:
-        nonlocal within, steps
-        if within is not None:
-            if frame is within and event == "return":
-                within = None
-                if _core.capture_steps() != steps and ran.trouble is None:
-                    ran.trouble = f"computes tensors in {frame.f_code.co_qualname}()"
-            return
-        if event == "call":
-            code = frame.f_code
-            schedule = _schedule_of(frame)
-            if schedule is not None:
-                within, steps = frame, _core.capture_steps()
-                ran.schedules.append(schedule)
-                put_back(schedule.optimizer.param_groups)
-                return
-            if ran.schedules and ran.trouble is None and _is_stepped(frame, ran.schedules):
-                ran.trouble = (
-                    f"steps an optimizer after its schedule at {place(frame)}: replays step "
-                    "schedules last"
-                )
-            key = id(code), id(frame.f_globals)
-            if key in scopes or key in library:
-                return
-            if code in KEPT_OUT and ran.trouble is None:
-                ran.trouble = f"calls {code.co_qualname}(), which torch.compiler.disable keeps out"
-            if PURE and not is_librarys(code) and _is_within_pure(frame):
-                return
-            if not is_librarys(code):
-                if code.co_filename.endswith(_WEAK) and code.co_name.endswith("remove"):
-                    return  # an object was freed, some time
-                if not code.co_filename.startswith(_IMPORTS):
-                    scopes[key] = code, frame.f_globals
-                elif ran.trouble is None and code.co_name not in ("_handle_fromlist", "parent"):
-                    ran.trouble = f"a module is imported at {place(frame)}: it is not the next time"
-                    ran.imports = True
-                return
-            library[key] = code, frame.f_globals
-            file = code.co_filename[len(_PACKAGE) :].replace(os.sep, "/")
-            computes = file.startswith(_COMPUTES) or (file, code.co_qualname) in _COMPUTE
-            computes = computes and (code.co_name not in _SETS or warns_once(code.co_name))
-            if ran.trouble is None and not computes and not _is_within_pure(frame):
-                said = "warns" if code.co_name.startswith("warn") else f"calls {code.co_qualname}()"
-                ran.trouble = f"{said} at {place(frame)}, which does more than compute tensors"
-        elif event == "c_call" and ran.trouble is None and frame is not here:
-            if frame.f_code.co_filename.startswith(_IMPORTS):
-                return  # of modules that are there, or the trouble is told
-            is_item = arg.__name__ == "item" and type(arg.__self__) is Tensor
-            if (
-                is_item
-                and frame.f_back is here
-                and _core.captures()
-                and is_returned(frame.f_code, frame.f_lasti)
-            ):
-                kept = arg.__self__.detach().clone()
-                _core.capture_allow()
-                ran.values.append((kept, kept.item()))
-                _core.capture_allow()
-            if is_librarys(frame.f_code):
-                pure = not _leaves_library(arg)
-            else:
-                pure = is_pure(arg)
-                ran.dynamic |= arg.__name__ in READ_BY_NAME
-            if not pure and arg not in PURE and not _is_within_pure(frame):
-                name = name_of(arg)
-                ran.trouble = (
-                    f"calls {name}() at {place(frame)}, whose result or effect may differ each "
-                    "time: call it outside, and pass what it gives in as an argument"
-                )
-
-    before, watching = sys.getprofile(), switches.watching
-    try:  # an interrupt comes after a call
-        switches.watching = True
-        sys.setprofile(profile)
-        ran.result = function(*args, **kwargs)
-    finally:
-        switches.watching = watching
-        sys.setprofile(before)
-    for code, _ in scopes.values():
+    watch = _Watch(put_back)
+    ran = watch.run(function, args, kwargs)
+    for code, _ in ran.scopes.values():
         line = names_of(code).imports
         if line is not None and ran.trouble is None:
             where = f"{os.path.basename(code.co_filename)}:{line}"
             ran.trouble = f"imports inside a function at {where}: import at the top of the file"
         ran.dynamic |= names_of(code).dynamic
     return ran
+
+
+class _Watch:
+    """The profiler of a call."""
+
+    def __init__(self, put_back: Callable[[Any], None]) -> None:
+        self.ran, self.put_back = Ran(), put_back
+        self.here: FrameType | None = None  # what calls the function
+        self.within: FrameType | None = None  # the step of a schedule
+        self.steps = 0  # recorded before that
+
+    def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Ran:
+        before, watching = sys.getprofile(), switches.watching
+        self.here = sys._getframe()
+        try:  # an interrupt comes after a call
+            switches.watching = True
+            sys.setprofile(self.profile)
+            self.ran.result = function(*args, **kwargs)
+        finally:
+            switches.watching = watching
+            sys.setprofile(before)
+            self.here = None
+        return self.ran
+
+    def profile(self, frame: FrameType, event: str, arg: Any) -> None:
+        """Python calls this at each call."""
+        if self.within is not None:
+            if frame is self.within and event == "return":
+                self.within = None
+                if _core.capture_steps() != self.steps:
+                    self._fail(f"computes tensors in {frame.f_code.co_qualname}()")
+        elif event == "call":
+            self._called(frame)
+        elif event == "c_call" and self.ran.trouble is None and frame is not self.here:
+            self._called_c(frame, arg)
+
+    def _fail(self, why: str) -> None:
+        self.ran.trouble = self.ran.trouble or why
+
+    def _called(self, frame: FrameType) -> None:
+        """A function of Python's is called."""
+        ran, code = self.ran, frame.f_code
+        schedule = _schedule_of(frame)
+        if schedule is not None:
+            self.within, self.steps = frame, _core.capture_steps()
+            ran.schedules.append(schedule)
+            self.put_back(schedule.optimizer.param_groups)
+            return
+        if ran.schedules and _is_stepped(frame, ran.schedules):
+            why = f"steps an optimizer after its schedule at {place(frame)}"
+            self._fail(f"{why}: replays step schedules last")
+        key = id(code), id(frame.f_globals)
+        if key in ran.scopes or key in ran.library_scopes:
+            return
+        if code in KEPT_OUT:
+            self._fail(f"calls {code.co_qualname}(), which torch.compiler.disable keeps out")
+        if PURE and not is_librarys(code) and _is_within_pure(frame):
+            return
+        if not is_librarys(code):
+            if code.co_filename.endswith(_WEAK) and code.co_name.endswith("remove"):
+                return  # an object was freed, some time
+            if not code.co_filename.startswith(_IMPORTS):
+                ran.scopes[key] = code, frame.f_globals
+            elif ran.trouble is None and code.co_name not in ("_handle_fromlist", "parent"):
+                self._fail(f"a module is imported at {place(frame)}: it is not the next time")
+                ran.imports = True
+            return
+        ran.library_scopes[key] = code, frame.f_globals
+        file = code.co_filename[len(_PACKAGE) :].replace(os.sep, "/")
+        computes = file.startswith(_COMPUTES) or (file, code.co_qualname) in _COMPUTE
+        computes = computes and (code.co_name not in _SETS or warns_once(code.co_name))
+        if ran.trouble is None and not computes and not _is_within_pure(frame):
+            said = "warns" if code.co_name.startswith("warn") else f"calls {code.co_qualname}()"
+            self._fail(f"{said} at {place(frame)}, which does more than compute tensors")
+
+    def _called_c(self, frame: FrameType, function: Any) -> None:
+        """A function in C is called."""
+        if frame.f_code.co_filename.startswith(_IMPORTS):
+            return  # of modules that are there, or the trouble is told
+        if (
+            function.__name__ == "item"
+            and type(function.__self__) is Tensor
+            and frame.f_back is self.here
+            and _core.captures()
+            and is_returned(frame.f_code, frame.f_lasti)
+        ):
+            kept = function.__self__.detach().clone()
+            _core.capture_allow()
+            self.ran.values.append((kept, kept.item()))
+            _core.capture_allow()
+        if is_librarys(frame.f_code):
+            pure = not _leaves_library(function)
+        else:
+            pure = is_pure(function)
+            self.ran.dynamic |= function.__name__ in READ_BY_NAME
+        if not pure and function not in PURE and not _is_within_pure(frame):
+            self._fail(
+                f"calls {name_of(function)}() at {place(frame)}, whose result or effect may differ "
+                "each time: call it outside, and pass what it gives in as an argument"
+            )
 
 
 def _schedule_of(frame: FrameType) -> Any:
@@ -445,7 +463,7 @@ def is_returned(code: CodeType, at: int) -> bool:
 
 
 def title_of(function: Any) -> str:
-    """What a function is called in messages; a module by its class."""
+    """The name of a function in messages; a module by its class."""
     if getattr(function, "__name__", "") == "call_uncompiled":
         function = function.__self__
     if isinstance(function, types.MethodType):  # which a class may have from another

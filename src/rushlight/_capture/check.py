@@ -96,7 +96,7 @@ class Checked:
 
 
 class _Start:
-    """What a call can write: the bytes of tensors and of their gradients, and the random state."""
+    """All that a call can write: bytes of tensors and of their gradients, and the random state."""
 
     def __init__(self, names: dict[Tensor, str]) -> None:
         self.names, self.random = names, get_rng_state()

@@ -102,7 +102,7 @@ def _is_plain(cls: type | None, key: str) -> bool:
 
 
 class _Uses:
-    """What code does with the number of a name: where it adds to it, and what; its comparisons."""
+    """The sums and the comparisons of a number in code, by its name; a sum with what is added."""
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ def gradients(
     retain_graph: bool = False,
     create_graph: bool = False,
 ) -> list[Tensor | None]:
-    """What `incoming` is for tensors, whatever else the graph leads to, and without their hooks."""
+    """Gradients by `incoming`, whatever else the graph leads to, without the hooks of leaves."""
     given = [(o, g) for o, g in zip(outputs, incoming, strict=True) if g is not None]
     if not given or not leaves:
         return [None] * len(leaves)
@@ -71,7 +71,6 @@ class Graph:
         self.leaves: list[Any] = [i for i, t in enumerate(state.inputs) if t.requires_grad]
         self.leaves += [t for t in state.tensors if t.requires_grad]
         self.others = 0  # how often gradients arrived in another way
-        self.learn: Callable[[Way], None] = lambda way: None
         self.spent = False  # whether the graph of the captured run is
         self.program: Any = None
 
@@ -104,15 +103,16 @@ class Graph:
         why = ran.trouble or ("has hooks of the program in its backward" if hooks else None)
         return [g for g in ran.result if g is not None], why
 
-    def take(self, program: Any) -> None:
-        """Take the program over, whose second part this is."""
-        self.program = program
+    def take(self, program: Any, learn: Callable[[Way], None]) -> None:
+        """Take the program over, whose second part this is. `learn`: is called with another way in
+        which gradients arrived."""
+        self.program, self.learn = program, learn
         ends = [w is not None for w in self.way]
         told = self.leaves, self.given, self.shown, ends, self.kept, bool(self.writes)
         self.starts = program.take(self, *told)
 
     def start(self) -> Start | None:
-        """What a call writes and draws from, as it is now."""
+        """All that a call writes and draws from, as it is now."""
         return Start(self.writes, draws=True) if self.starts else None
 
     def call(self, args: Any, kwargs: Any, inputs: Any, compare: Any = None) -> tuple[Any, ...]:
@@ -121,7 +121,7 @@ class Graph:
         return self.program, args, kwargs, inputs, self.start(), places, compare
 
     def gradients(self, call: tuple[Any, ...], incoming: list[Any], relaid: bool) -> Any:
-        """The gradients by an eager call, which leaves what it writes as it was. `relaid`: they
+        """The gradients by an eager call, whose writes are undone. `relaid`: they
         arrive in other layouts than the captured ones, and NotImplemented may be given."""
         _, args, kwargs, inputs, start, places, _ = call
         create = _core.is_grad_enabled()

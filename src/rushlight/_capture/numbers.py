@@ -70,7 +70,7 @@ for _name in vars(float):
 
 
 def computed(function: Any, *args: Any) -> Any:
-    """What a function of numbers makes, which replays compute again."""
+    """The result of a function of numbers, which replays compute again."""
     made = function(*[float.__float__(a) if type(a) is _Number else a for a in args])
     if type(made) is not float:
         return function(*args)
@@ -111,7 +111,7 @@ class Loaded:
                 self.trouble = f"changes {key!r} of an optimizer"
 
     def tell(self, program: Any) -> None:
-        """Tell a program which of its arguments to read where, and what has to be the same."""
+        """Tell a program which arguments to read where, and which numbers have to be the same."""
         for (d, key, value), numbers in zip(self.before, self.numbers, strict=True):
             at = range(len(numbers)) if type(value) is tuple else [-1]
             loaded = [type(n) is _Number and not n.used for n in numbers]

@@ -289,8 +289,8 @@ class Compiled:
 
     def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         assert self._ran is not None
-        asks: dict[str, Any] = {"loaded": True, "hooks": not self._graphs}
-        before = State(self.function, args, kwargs, self._ran, **asks, counters=self._counters)
+        asked: dict[str, Any] = {"hooks": not self._graphs, "counters": self._counters}
+        before = State(self.function, args, kwargs, self._ran, loaded=True, **asked)
         if before.trouble:
             self._stop(before.trouble)
             return self.function(*args, **kwargs)
@@ -313,47 +313,24 @@ class Compiled:
         items = _items(self._ran.values, leaves)
         if items is None:
             self.why = self.why or "gives back equal numbers, which cannot be told apart"
-        shown = len(outputs)
         outputs += [t for t, _ in self._ran.values]
         graph: Graph | None = None
         grads: list[Tensor] = []
         written: list[Tensor] = []
         if self.why is None and _core.captures() and any(map(_core.has_graph, outputs)):
-            if self._ran.schedules or counters:
-                self.why = "gives back a graph, and counts or steps a schedule"
-            elif items:
-                self.why = "gives back a number and a graph: return loss.detach() with it"
-            elif start is None:
-                self.why, self._graphs = "gives back a graph for the first time", True
-            elif any(_core.version_of(t) != version for t, version in interior):
-                self.why = "writes a tensor that has a history, and gives back a graph"
-            else:
+            self.why = self._no_graph(start, items, interior)
+            if self.why is None:
                 written = _core.capture_writes()
-                if self._arrivals is not None:
-                    self._way, self._arrivals = self._arrivals.way(), None
                 graph = Graph(self.function, outputs, before, written, self._way)
                 grads, self.why = graph.record(outputs, before.inputs)
         program: Any = _core.capture_end((*outputs, *grads))
-        if self.why is None and isinstance(program, tuple):
-            self.why = f"{program[0]}{_at(program[1])}"
-        if self.why is None and graph is not None and len(program.describe()[0]) < LEAST:
-            self.why = (
-                f"gives back a graph, and has fewer than {LEAST} steps: its node would cost more "
-                "than replays save. Compile a function that calls backward() and the optimizer, too"
-            )
-            self._failed = _TRIES
+        self.why = self.why or self._refused(program, graph)
         if self.why is None:
             loaded.tell(program)
             if graph is not None:
-                graph.take(program)
-                graph.learn = functools.partial(self._learn, graph)
-            number = {id(output): i for i, output in enumerate(outputs)}
-            told = [(True, number[id(x)]) if isinstance(x, Tensor) else (False, x) for x in leaves]
-            variant = _variant(self.function, before, program, told, spec, graph)
-            variant.items = [(at, shown + i) for i, at in enumerate(items or ())]
-            if self._ran.schedules or counters:
-                variant.surround(counters, self._ran.schedules)
-            self.variants.insert(0, variant)
+                graph.take(program, functools.partial(self._learn, graph))
+            made = self._made(before, program, graph, leaves, spec, outputs, items or [])
+            self.variants.insert(0, made)
             self._failed = 0
         else:
             self._failed += 1
@@ -365,6 +342,55 @@ class Compiled:
         del result, leaves, outputs
         start.put_back([*written, *before.inputs])
         return self.function(*args, **kwargs)
+
+    def _no_graph(self, start: Start | None, items: Any, interior: Any) -> str | None:
+        """Why a call whose results have a graph cannot be captured, before that is walked."""
+        assert self._ran is not None
+        if self._ran.schedules or self._counters:
+            return "gives back a graph, and counts or steps a schedule"
+        if items:
+            return "gives back a number and a graph: return loss.detach() with it"
+        if start is None:
+            self._graphs = True
+            return "gives back a graph for the first time"
+        if any(_core.version_of(t) != version for t, version in interior):
+            return "writes a tensor that has a history, and gives back a graph"
+        if self._arrivals is not None:
+            self._way, self._arrivals = self._arrivals.way(), None
+        return None
+
+    def _made(
+        self,
+        state: State,
+        program: Any,
+        graph: Graph | None,
+        leaves: list[Any],
+        spec: Any,
+        outputs: list[Tensor],
+        items: list[int],
+    ) -> Variant:
+        """The captured run. `items`: leaves of the result that are numbers of outputs, the last."""
+        assert self._ran is not None
+        number = {id(output): i for i, output in enumerate(outputs)}
+        told = [(True, number[id(x)]) if isinstance(x, Tensor) else (False, x) for x in leaves]
+        variant = _variant(self.function, state, program, told, spec, graph)
+        first = len(outputs) - len(items)
+        variant.items = [(at, first + i) for i, at in enumerate(items)]
+        if self._ran.schedules or self._counters:
+            variant.surround(self._counters, self._ran.schedules)
+        return variant
+
+    def _refused(self, program: Any, graph: Graph | None) -> str | None:
+        """Why there is no program, or none that is worth a node."""
+        if isinstance(program, tuple):
+            return f"{program[0]}{_at(program[1])}"
+        if graph is None or len(program.describe()[0]) >= LEAST:
+            return None
+        self._failed = _TRIES
+        return (
+            f"gives back a graph, and has fewer than {LEAST} steps: its node would cost more than "
+            "replays save. Compile a function that calls backward() and the optimizer, too"
+        )
 
     def _learn(self, graph: Graph, way: Way) -> None:
         """Gradients arrive in another way than in a captured run. Where they do so in most calls,
@@ -419,7 +445,7 @@ def _observed(function: Callable[..., Any], *how: Any) -> Ran:
         _watching, _stance = False, _asked
 
 
-# A compiled function that is met is what it was made of.
+# In a walk a compiled function stands for the function that it was made of.
 _VISITS[Compiled] = _VISITS[Island] = lambda state, compiled, path: state._visit(
     compiled.function, path
 )

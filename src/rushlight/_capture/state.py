@@ -161,7 +161,7 @@ class State:
             self._class(type(t), f"the class {type(t).__name__}")
             self._of_tensor(t, "an argument", self._names)
         self._drain()
-        # What `namedtuple` makes is a function of its arguments.
+        # The class that `namedtuple` makes is a function of its arguments.
         made = {
             id(code)
             for code, names in ran.scopes.values()
@@ -620,8 +620,8 @@ class State:
         kwargs: dict[str, Any],
         counters: Iterable[Counter] = (),
     ) -> str | None:
-        """What a run that began in this state left changed, in words. `counters`: that it counted,
-        which guards leave out where they were told of them."""
+        """The change that a run left which began in this state, in words. `counters`: the run
+        counted these; guards leave them out where they were told of them."""
         for scope, (code, _) in ran.scopes.items():
             if scope not in self._scopes:
                 return f"{code.co_qualname}() ran for the first time"
@@ -665,7 +665,7 @@ class State:
 
 
 def _find_names(ran: Ran) -> tuple[frozenset[str], frozenset[str]]:
-    """The attributes that the program's code names, and those that any code names."""
+    """The attributes that the program's code names, and all that are named."""
     program: set[str] = set(_MEMBERS)
     for code, _ in ran.scopes.values():
         program |= names_of(code).attributes
@@ -731,7 +731,7 @@ def _dict_of(o: object) -> Any:
 
 
 def _items_of(o: Any) -> tuple[Any, ...]:
-    """What is in a list, a set or an OrderedDict, whatever its class says."""
+    """The items of a list, a set or an OrderedDict, whatever its class says."""
     kinds: tuple[Any, ...] = (list, set, frozenset, collections.OrderedDict)
     for cls in kinds:
         if isinstance(o, cls):
