@@ -501,8 +501,8 @@ def _called(world: World, step: Any, number: int, event: str, mode: Any) -> list
     except Exception as error:
         seen.append(f"{type(error).__name__}: {error}"[:200])
     seen += [bits(args), world.state()]
-    ends = [t for t in tree_flatten(result)[0] if isinstance(t, torch.Tensor) and t.grad_fn]
     try:
+        ends = [t for t in tree_flatten(result)[0] if isinstance(t, torch.Tensor) and t.grad_fn]
         if ends:
             sum((t.abs() * t.abs()).sum().double() for t in ends).backward()
         seen.append("")
