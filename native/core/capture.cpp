@@ -203,10 +203,13 @@ void forget_storage(Storage* freed) {
   r().memory_of.erase(found);
 }
 
-void record_told(Told run, Told adds, const void* fixed, size_t bytes, std::initializer_list<Address> addresses) {
+void record_told(const Telling& t, std::initializer_list<Address> addresses) {
   if (!r().told) return;
-  const char* from = static_cast<const char*>(fixed);
-  ToldCall call{run, adds, (addresses.end() - 1)->tensor->dtype, {from, from + bytes}, {}};
+  const auto copied = [](const void* p, size_t n) {
+    return std::vector<char>(static_cast<const char*>(p), static_cast<const char*>(p) + n);
+  };
+  ToldCall call{t.run, t.adds, (addresses.end() - 1)->tensor->dtype, copied(t.fixed, t.bytes), {}};
+  if (t.make) call.form = {t.make, copied(t.form, t.form_bytes), copied(t.with, t.bytes), t.size};
   for (const Address& a : addresses) {
     if (!a.tensor) {
       call.places.push_back({-1, 0});

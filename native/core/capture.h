@@ -49,10 +49,28 @@ struct Address {
   const Tensor* tensor;  // nullptr: no address
   const void* data;
 };
-void record_told(Told run, Told adds, const void* fixed, size_t bytes, std::initializer_list<Address> addresses);
-template <class T>
-void tell(Told run, const T& fixed, std::initializer_list<Address> addresses, Told adds = nullptr) {
-  if (__builtin_expect(tls.capture == Capturing::Within, 0)) record_told(run, adds, &fixed, sizeof fixed, addresses);
+// A form in which the kernel reads its second address, of so many bytes: make(fixed, {address, form}) makes it, and run takes it where
+// its own `fixed` is `with`.
+template <class T, class F>
+struct Form {
+  Told make = nullptr;
+  F fixed{};
+  T with{};
+  size_t size = 0;
+};
+struct Telling {
+  Told run, adds;
+  const void* fixed;
+  size_t bytes;
+  Told make;
+  const void *form, *with;
+  size_t form_bytes, size;
+};
+void record_told(const Telling& t, std::initializer_list<Address> addresses);
+template <class T, class F = char>
+void tell(Told run, const T& fixed, std::initializer_list<Address> addresses, Told adds = nullptr, const Form<T, F>& form = {}) {
+  if (__builtin_expect(tls.capture == Capturing::Within, 0))
+    record_told({run, adds, &fixed, sizeof fixed, form.make, &form.fixed, &form.with, sizeof(F), form.size}, addresses);
 }
 void record_machine(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
 // `numbers`: a second operand of so many equal elements, where `b` is none.

@@ -113,6 +113,9 @@ struct Strips {
 // gradients are that come from several places, the product is computed where the sum was, and adds
 // to that memory, which is the sum's from then on. What it adds is a finished sum, as a tile adds a
 // bias, so the bits are the same.
+//
+// Note [Forms]: what several products read in another form, as their kernels would make it for each of them, is brought into this
+// form before the first of them, if nothing writes it until the last.
 struct ToldCall {
   struct Place {
     int memory;  // -1: no address
@@ -122,6 +125,11 @@ struct ToldCall {
   DType dtype;  // of what it fills
   std::vector<char> fixed;
   std::vector<Place> places;
+  struct {
+    Told make;
+    std::vector<char> fixed, with;  // with: `fixed` of the call, where the second address is that of the form
+    size_t size;
+  } form = {};  // of the second address, as make(fixed, {it, form}) makes it; or none
   bool moved = false;  // a later step does it
 };
 
@@ -314,7 +322,9 @@ bool is_inside(const Value& v, PyObject* number);  // in a list or a tuple
 const char* settle_numbers(Body* body, PyTypeObject* numbers);
 void bind_numbers(Body* body);
 int run_number(Step& step);  // as run_step
-void join_sums(Body* body);  // sums.cpp: before strips are found
+// products.cpp, before strips are found
+void join_sums(Body* body);
+void share_forms(Body* body);
 // strips.cpp
 void find_strips(Body* body);  // before memory is planned
 void bind_strips(Body* body, size_t first);  // when there are tensors

@@ -238,6 +238,7 @@ void make_calls(Body* body) {
 int finish(Body* body) {
   for (const Memory& m : body->memories) body->made += m.origin == Memory::Made && m.first >= 0 ? m.nbytes : 0;
   join_sums(body);
+  share_forms(body);
   find_strips(body);
   std::vector<size_t> places(body->memories.size());
   const Py_ssize_t total = static_cast<Py_ssize_t>(plan(&body->memories, &places));

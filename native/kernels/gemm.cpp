@@ -268,11 +268,14 @@ bool has_products(DType dtype) {
          dtype == DType::I64;
 }
 
-// Tiles do, where they are as deep as the product; a row or a column is a sum of sums.
+bool is_made_of_tiles(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k) {
+  return (dtype == DType::F32 || dtype == DType::F64) && m > 2 && n > 2 && k > 0 &&
+         (dense_kernels().own_gemm || m * n <= kBlasProduct / k);
+}
+// Tiles do, where they are as deep as the product.
 bool adds_finished_sums(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k) {
   constexpr ptrdiff_t kTerms = 128, kWide = 16;
-  return (dtype == DType::F32 || dtype == DType::F64) && m > 2 && n >= kWide && k > 0 && k <= kTerms &&
-         (dense_kernels().own_gemm || m * n <= kBlasProduct / k);
+  return is_made_of_tiles(dtype, m, n, k) && n >= kWide && k <= kTerms;
 }
 
 void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,

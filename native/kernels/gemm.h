@@ -23,6 +23,8 @@ inline void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alph
   gemm(dtype, m, n, k, alpha, a, b, bias, beta, c, parallel, n);
 }
 
+// Whether gemm has the same bits however b lies.
+bool is_made_of_tiles(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k);
 // Whether gemm adds c to finished sums, with the bits of a sum afterwards, and faster.
 bool adds_finished_sums(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k);
 

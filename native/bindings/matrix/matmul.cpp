@@ -1,6 +1,7 @@
 // Products of matrices over tensors: matmul with its broadcasting, what is added to products, linear, and their gradients.
 #include "bindings/kernel.h"
 #include "kernels/blas.h"
+#include "kernels/copy.h"
 #include "kernels/gemm.h"
 
 #include <cfloat>
@@ -163,18 +164,34 @@ void run_product(const void* fixed, char* const* at) {
   const Product& p = *static_cast<const Product*>(fixed);
   gemm(p.type, p.m, p.n, p.k, 1.0, {at[0], p.x_row, p.x_column}, {at[1], p.y_row, p.y_column}, at[2], kAdds, at[3], false);
 }
+// The second factor by rows, which is how it is multiplied.
+struct ByRows {
+  DType type;
+  ptrdiff_t k, n, row, column;
+};
+void run_by_rows(const void* fixed, char* const* at) {
+  const ByRows& y = *static_cast<const ByRows*>(fixed);
+  const ptrdiff_t item = item_size(y.type), to[] = {y.n * item, item}, from[] = {y.row * item, y.column * item},
+                  shape[] = {y.k, y.n};
+  copy_strided(y.type, at[1], to, y.type, at[0], from, 2, shape);
+}
 void multiply_alone(const Pairs& pairs, const Ref& c, const Tensor* bias = nullptr) {
   const Stack &x = pairs.x, &y = pairs.y;
   const bool tall = pairs.stacks > 1 && x.adjacent && y.leading == 0 && pairs.leading == x.leading;
   if (pairs.stacks * pairs.work() <= kReleaseWork && (pairs.stacks == 1 || tall)) {
     const Product p{pairs.type, pairs.stacks * x.rows, y.columns, x.columns, tall ? x.columns : x.row, tall ? 1 : x.column, y.row,
                     y.column};
+    Form<Product, ByRows> form;
+    if (p.y_column != 1 && is_made_of_tiles(p.type, p.m, p.n, p.k)) {
+      form = {run_by_rows, {p.type, p.k, p.n, p.y_row, p.y_column}, p, static_cast<size_t>(p.k * p.n * item_size(p.type))};
+      form.with.y_row = p.n, form.with.y_column = 1;
+    }
     tell(run_product<false>, p,
          {{as_tensor(x.owner), x.data},
           {as_tensor(y.owner), y.data},
           {bias, bias ? bias->data() : nullptr},
           {as_tensor(c), data_of(c)}},
-         bias || !adds_finished_sums(p.type, p.m, p.n, p.k) ? nullptr : run_product<true>);
+         bias || !adds_finished_sums(p.type, p.m, p.n, p.k) ? nullptr : run_product<true>, form);
   }
   pairs.multiply(c, false, false, bias ? bias->data() : nullptr, bias);
 }

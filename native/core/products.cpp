@@ -1,4 +1,5 @@
-// Sums of a product and of what was there before (Note [Sums], program.h).
+// Products of a replay: those that add themselves to what was there, and what several of them read in another form (Notes [Sums] and
+// [Forms], program.h).
 #include <algorithm>
 #include <numeric>
 
@@ -108,8 +109,74 @@ class Sums {
   const BlockFn add_[2] = {kernels().block(opcode_, DType::F32), kernels().block(opcode_, DType::F64)};
 };
 
+// Forms that were told of, while nothing writes what they are made of.
+class Forms {
+ public:
+  explicit Forms(Body* body) : body_(*body) {}
+
+  void share() {
+    for (size_t i = 0; i < body_.steps.size(); ++i) {
+      Step& step = body_.steps[i];
+      if (static_cast<int>(i) == body_.split) forms_.clear();
+      for (size_t k = 0; k < step.told.size(); ++k) {
+        if (step.told[k].form.make && !step.told[k].moved) use(i, k);
+      }
+      if (forms_.empty()) continue;
+      each_memory(body_, step, [&](int memory, bool written) {
+        if (written || step.has_effects) std::erase_if(forms_, [&](const Form& f) { return f.of.memory == memory; });
+      });
+    }
+    for (auto& [step, call] : makers_) {
+      std::vector<ToldCall>& told = body_.steps[step].told;
+      told.insert(told.begin(), std::move(call));
+    }
+  }
+
+ private:
+  struct Form {
+    size_t step, call;  // the first that uses it
+    ToldCall::Place of;
+    int memory;  // of the form, or -1: the first use is the only one
+  };
+
+  void use(size_t step, size_t k) {
+    const ToldCall& call = body_.steps[step].told[k];
+    const auto same = std::find_if(forms_.begin(), forms_.end(), [&](const Form& f) {
+      const ToldCall& first = body_.steps[f.step].told[f.call];
+      return f.of.memory == call.places[1].memory && f.of.offset == call.places[1].offset && first.form.make == call.form.make &&
+             first.form.fixed == call.form.fixed;
+    });
+    if (same == forms_.end()) return forms_.push_back({step, k, call.places[1], -1});
+    if (same->memory < 0) {
+      Memory made;
+      made.first = made.first_write = static_cast<int>(same->step);
+      made.nbytes = call.form.size;
+      made.written = made.changed = true;
+      same->memory = static_cast<int>(body_.memories.size());
+      body_.memories.push_back(std::move(made));
+      makers_.emplace_back(same->step,
+                           ToldCall{call.form.make, nullptr, call.dtype, call.form.fixed, {same->of, {same->memory, 0}}});
+      read(same->step, same->call, same->memory);
+    }
+    read(step, k, same->memory);
+  }
+
+  void read(size_t step, size_t k, int form) {
+    ToldCall& call = body_.steps[step].told[k];
+    call.fixed = call.form.with;
+    call.places[1] = {form, 0};
+    Memory& m = body_.memories[static_cast<size_t>(form)];
+    m.last = m.last_read = static_cast<int>(step);
+  }
+
+  Body& body_;
+  std::vector<Form> forms_;
+  std::vector<std::pair<size_t, ToldCall>> makers_;  // by the step before whose work they come
+};
+
 }  // namespace
 
+void share_forms(Body* body) { Forms(body).share(); }
 void join_sums(Body* body) { Sums(body).join(); }
 
 }  // namespace rushlight

@@ -1,4 +1,5 @@
-"""Products that are added to what was there before add themselves, and have the bits of eager."""
+"""Products that are added to what was there before add themselves, several read a matrix in a form
+that is made once: with the bits of eager."""
 
 import pytest
 
@@ -60,13 +61,35 @@ def other_layouts(x, y, w, z):
     return turned, flat, row, part
 
 
+def turned(x, y, w, z):
+    a, b = z @ w.t(), (z * 2) @ w.t()
+    c = torch.nn.functional.linear(z, w[:, : z.shape[1]], x[0, : w.shape[0]])
+    return a, b, c, z[:, 1:] @ w[:, 1:].t(), z[:, 1:] @ w[:, 1:].t()
+
+
+def turned_and_written(x, y, w, z):
+    v = w * 2
+    a = z @ v.t()
+    v += 1
+    b = z @ v.t()
+    c = (z + 1) @ v.t()
+    w -= 0.5
+    d = z @ w.t()
+    e = z @ w.t() + d
+    w.copy_(v)
+    return a, b, c, d, e, z @ w.t()
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(
     "m, k, n", [(8, 64, 64), (120, 16, 20), (30, 130, 131), (50, 7, 2), (1, 9, 9), (70, 5, 1)]
 )
 @pytest.mark.parametrize(
     "function",
-    [sums, chain, in_place, used_twice, written_meanwhile, of_itself, other_layouts],
+    [
+        *(sums, chain, in_place, used_twice, written_meanwhile, of_itself, other_layouts),
+        *(turned, turned_and_written),
+    ],
 )
 def test_the_bits_of_eager(function, m, k, n, dtype):
     torch.manual_seed(0)
@@ -103,4 +126,38 @@ def test_gradients_from_several_places():
         assert torch.equal(captured(x), step(weights[1], x))
         assert torch.equal(weights[0].grad, weights[1].grad)
     _, planned, made = captured.variants[0].program.describe()
-    assert planned < weights[0].nbytes < 5 * weights[0].nbytes < made
+    assert planned < 2 * weights[0].nbytes < 5 * weights[0].nbytes < made
+
+
+def test_a_form_is_made_once():
+    """A matrix of which several products read the columns takes memory once more, no more."""
+    w = torch.randn(64, 64)
+    captured = Compiled(lambda x: x @ w.t() @ w.t() @ w.t() @ w.t(), fullgraph=True)
+    for _ in range(5):
+        x = torch.randn(4, 64)
+        assert torch.equal(captured(x), x @ w.t() @ w.t() @ w.t() @ w.t())
+    assert w.nbytes < captured.variants[0].program.describe()[1] < 1.5 * w.nbytes
+
+
+def test_a_form_in_both_parts():
+    torch.manual_seed(0)
+    weights = [torch.randn(32, 32).requires_grad_() for _ in range(2)]
+    weights[1].data.copy_(weights[0].data)
+
+    def function(w, x):
+        return torch.tanh(x @ w.t() @ w.t() @ w @ w)
+
+    captured = Compiled(lambda x: function(weights[0], x), fullgraph=True)
+    for _ in range(6):
+        xs = [torch.randn(5, 32).requires_grad_()]
+        xs.append(xs[0].detach().clone().requires_grad_())
+        found, wanted = captured(xs[0]), function(weights[1], xs[1])
+        g = torch.randn(5, 32)
+        found.backward(g)
+        wanted.backward(g)
+        assert torch.equal(found, wanted) and torch.equal(xs[0].grad, xs[1].grad)
+        assert torch.equal(weights[0].grad, weights[1].grad)
+        with torch.no_grad():
+            for w in weights:
+                w.mul_(0.9)
+    assert len(captured.variants) == 1
