@@ -244,11 +244,10 @@ bool add_calls(const Body& body, const Step& step, const std::vector<uint32_t>& 
   const Py_ssize_t bytes = strips->size * item_size(step.compute);
   bool fits = (step.compute == DType::F32 || step.compute == DType::F64) && !program.code.empty() &&
               program.code.back().dst == program.result;
-  const auto needs_room = [&](uint32_t i) { return strips->lanes[i].is_one() && strips->lanes[i].own < 0; };
   Py_ssize_t own = strips->own_bytes;
   for (const uint32_t i : given) {
-    fits &= strips->lanes[i].dtype == step.compute;
-    own += needs_room(i) ? bytes : 0;
+    const Strips::Lane& lane = strips->lanes[i];
+    fits &= lane.dtype == step.compute && (!lane.is_one() || lane.own >= 0);
   }
   std::array<uint32_t, 256> lane_of_register{};  // 0: none
   for (const Instr& i : program.code) {
@@ -256,9 +255,6 @@ bool add_calls(const Body& body, const Step& step, const std::vector<uint32_t>& 
     if (!std::exchange(lane_of_register[i.dst], 1)) own += bytes;
   }
   if (!fits || own > kOwn) return false;
-  for (const uint32_t i : given) {
-    if (needs_room(i)) strips->lanes[i].own = std::exchange(strips->own_bytes, strips->own_bytes + bytes);
-  }
   lane_of_register.fill(0);
   own = strips->own_bytes;
   for (size_t i = 0; i < leaves; ++i)
@@ -278,22 +274,29 @@ bool add_calls(const Body& body, const Step& step, const std::vector<uint32_t>& 
 void bind_strips(Body* body, size_t first) {
   Strips& strips = *body->steps[first].strips;
   strips.lanes.emplace_back();  // of what is not there
-  for (int k = 0; k < strips.count; ++k) {
-    const Step& step = body->steps[first + static_cast<size_t>(k)];
-    std::vector<uint32_t> given;
+  std::vector<std::vector<uint32_t>> given(static_cast<size_t>(strips.count));
+  for (size_t k = 0; k < given.size(); ++k) {
+    const Step& step = body->steps[first + k];
     for (const Value& v : step.args) {
       if (v.operand < 0) {
-        given.push_back(lane_like(*body, &strips, lane_of(step.compute, PyFloat_AsDouble(v.object), strips.size)));
+        given[k].push_back(lane_like(*body, &strips, lane_of(step.compute, PyFloat_AsDouble(v.object), strips.size)));
         continue;
       }
       const Operand& o = body->operands[static_cast<size_t>(v.operand)];
       const Py_ssize_t own = strips.own[static_cast<size_t>(o.memory)];
-      given.push_back(lane_like(*body, &strips, {v.operand, o.dtype, advance_of(o, strips.numel), own, {}}));
+      given[k].push_back(lane_like(*body, &strips, {v.operand, o.dtype, advance_of(o, strips.numel), own, {}}));
     }
+  }
+  for (Strips::Lane& lane : strips.lanes) {
+    const Py_ssize_t bytes = strips.size * item_size(lane.dtype);
+    if (lane.is_one() && strips.own_bytes + bytes <= kOwn) lane.own = std::exchange(strips.own_bytes, strips.own_bytes + bytes);
+  }
+  for (size_t k = 0; k < given.size(); ++k) {
+    const Step& step = body->steps[first + k];
     if (step.kind == Step::Block)
-      strips.calls.push_back({step.block, nullptr, {given[0], given.size() > 2 ? given[1] : 0, 0, given.back()}, {}});
-    else if (step.kind != Step::Machine || !add_calls(*body, step, given, &strips))
-      strips.calls.push_back({nullptr, &step, {}, std::move(given)});
+      strips.calls.push_back({step.block, nullptr, {given[k][0], given[k].size() > 2 ? given[k][1] : 0, 0, given[k].back()}, {}});
+    else if (step.kind != Step::Machine || !add_calls(*body, step, given[k], &strips))
+      strips.calls.push_back({nullptr, &step, {}, std::move(given[k])});
   }
 }
 
