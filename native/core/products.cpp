@@ -20,7 +20,7 @@ class Sums {
       if (!is_sum(step)) continue;
       const DType type = body_.operands[static_cast<size_t>(step.args[2].operand)].dtype;
       const int a = whole(step, 0), b = whole(step, 1), out = whole(step, 2);
-      any |= join(static_cast<int>(i), b, a, out, type) || join(static_cast<int>(i), a, b, out, type);
+      any |= join(static_cast<int>(i), b, a, out, type);  // of two NaNs the second is the sum
     }
     if (!any) return;
     for (Operand& o : body_.operands) o.memory = now(o.memory);

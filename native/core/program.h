@@ -105,6 +105,7 @@ struct Strips {
   std::vector<Call> calls;
   Py_ssize_t own_bytes = 0;  // of memories
   std::vector<Py_ssize_t> own;  // by memory
+  std::vector<bool> ends;  // by memory: nothing uses it after the group
 };
 
 // A kernel's work over addresses, see `tell`.

@@ -155,6 +155,10 @@ void arrange(Body* body, const Group& group, Py_ssize_t numel) {
     each_operand(body->steps[group.steps[static_cast<size_t>(k)]],
                  [&](int o, bool) { used[static_cast<size_t>(body->operands[static_cast<size_t>(o)].memory)].push_back(k); });
   strips->own.assign(body->memories.size(), -1);
+  for (size_t i = 0; i < body->memories.size(); ++i) {
+    const Memory& m = body->memories[i];
+    strips->ends.push_back(m.origin == Memory::Made && !m.fresh && !m.saved && m.last <= last && !others[i]);
+  }
   for (int k = 0; k < strips->count; ++k) {
     const Step& step = body->steps[group.steps[static_cast<size_t>(k)]];
     const Operand& out = body->operands[static_cast<size_t>(step.args.back().operand)];
@@ -269,6 +273,104 @@ bool add_calls(const Body& body, const Step& step, const std::vector<uint32_t>& 
   return true;
 }
 
+// Leaves calls out: one that computes what another has computed, and a product that is only added to something, for which there is an
+// instruction with the bits of the two.
+class Fewer {
+ public:
+  Fewer(const Body& body, Strips* strips) : body_(body), strips_(*strips), calls_(strips->calls) {}
+
+  void leave_out() {
+    const auto is_step = [](const Strips::Call& c) { return !c.block; };
+    if (std::any_of(calls_.begin(), calls_.end(), is_step)) return;
+    for (size_t j = 1; j < calls_.size(); ++j) {
+      if (is_known(j) || is_added(j)) --j;
+    }
+  }
+
+ private:
+  const Strips::Lane& lane(uint32_t i) const { return strips_.lanes[i]; }
+  // Whether two lanes may share memory that is written.
+  bool meet(uint32_t i, uint32_t k) const {
+    if (i == k) return true;
+    const Strips::Lane &a = lane(i), &b = lane(k);
+    if (a.own >= 0 && b.own >= 0)
+      return a.own < b.own + strips_.size * item_size(b.dtype) && b.own < a.own + strips_.size * item_size(a.dtype);
+    return a.own < 0 && b.own < 0 && a.operand >= 0 && b.operand >= 0 && memory(a) == memory(b);
+  }
+  size_t memory(const Strips::Lane& l) const { return static_cast<size_t>(body_.operands[static_cast<size_t>(l.operand)].memory); }
+  bool reads(size_t call, uint32_t i) const {
+    return std::any_of(calls_[call].lanes, calls_[call].lanes + 3, [&](uint32_t l) { return meet(l, i); });
+  }
+  bool writes(size_t call, uint32_t i) const { return meet(calls_[call].lanes[3], i); }
+  // Whether what call j, or an earlier one, wrote there is not read after it.
+  bool ends(size_t j, uint32_t i) const {
+    for (size_t k = j + 1; k < calls_.size(); ++k) {
+      if (reads(k, i)) return false;
+      if (calls_[k].lanes[3] == i) return true;
+    }
+    const Strips::Lane& l = lane(i);
+    return l.numbers.empty() && !l.is_one() && (l.own >= 0 || (l.operand >= 0 && strips_.ends[memory(l)]));
+  }
+  DType type_of(size_t call) const { return lane(calls_[call].lanes[3]).dtype; }
+  bool is_op(size_t call, const char* name) const { return calls_[call].block == kernels().block(opcode(name), type_of(call)); }
+
+  // Call j adds what an earlier one has multiplied, and no other reads. It comes second, as of two NaNs the second is the sum.
+  bool is_added(size_t j) {
+    const uint32_t other = calls_[j].lanes[0], product = calls_[j].lanes[1], out = calls_[j].lanes[3];
+    if ((type_of(j) != DType::F32 && type_of(j) != DType::F64) || !is_op(j, "add") || meet(product, other)) return false;
+    if (out != product && (meet(out, product) || !ends(j, product))) return false;
+    size_t i = j;
+    while (i-- > 0 && !writes(i, product)) {
+      if (reads(i, product)) return false;
+    }
+    if (i > j || calls_[i].lanes[3] != product || lane(product).dtype != type_of(j) || !is_op(i, "mul")) return false;
+    const auto [a, b, none, to] = calls_[i].lanes;
+    for (size_t k = i + 1; k < j; ++k) {
+      if (writes(k, a) || writes(k, b)) return false;
+    }
+    if ((a != product && meet(a, product)) || (b != product && meet(b, product))) return false;
+    calls_[j] = {kernels().block(opcode("muladd"), type_of(j)), nullptr, {a, b, other, out}, {}};
+    calls_.erase(calls_.begin() + static_cast<ptrdiff_t>(i));
+    return true;
+  }
+
+  // Call j computes what an earlier one has computed.
+  bool is_known(size_t j) {
+    const uint32_t out = calls_[j].lanes[3];
+    for (size_t i = j; i-- > 0;) {
+      const uint32_t known = calls_[i].lanes[3];
+      const bool same = calls_[i].block == calls_[j].block && std::equal(calls_[i].lanes, calls_[i].lanes + 3, calls_[j].lanes);
+      if (same && !reads(i, known)) return lane(known).dtype == lane(out).dtype && is_replaced(j, i);
+      if (reads(j, known)) return false;
+    }
+    return false;
+  }
+  bool is_replaced(size_t j, size_t i) {
+    const uint32_t known = calls_[i].lanes[3], out = calls_[j].lanes[3];
+    for (size_t k = i + 1; k < j; ++k) {
+      if (writes(k, known)) return false;
+    }
+    if (meet(known, out)) return false;
+    bool stands = true;
+    size_t end = j + 1;
+    for (; end < calls_.size(); ++end) {
+      for (const uint32_t* l = calls_[end].lanes; l != calls_[end].lanes + 3; ++l) {
+        if (meet(*l, out) && (*l != out || !stands)) return false;
+      }
+      stands &= !writes(end, known);
+      if (writes(end, out)) break;
+    }
+    if (end < calls_.size() ? calls_[end].lanes[3] != out : !ends(calls_.size(), out)) return false;
+    for (size_t k = j + 1; k < calls_.size() && k <= end; ++k) std::replace(calls_[k].lanes, calls_[k].lanes + 3, out, known);
+    calls_.erase(calls_.begin() + static_cast<ptrdiff_t>(j));
+    return true;
+  }
+
+  const Body& body_;
+  const Strips& strips_;
+  std::vector<Strips::Call>& calls_;
+};
+
 }  // namespace
 
 void bind_strips(Body* body, size_t first) {
@@ -298,6 +400,7 @@ void bind_strips(Body* body, size_t first) {
     else if (step.kind != Step::Machine || !add_calls(*body, step, given[k], &strips))
       strips.calls.push_back({nullptr, &step, {}, std::move(given[k])});
   }
+  Fewer(*body, &strips).leave_out();
 }
 
 void run_strips(const Strips& strips, char* const* at) {

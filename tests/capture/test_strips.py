@@ -182,3 +182,30 @@ def test_rows_for_all_rows():
             found, wanted = captured(x, y), rows(x, y)
             assert all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
         assert len(captured.variants) == 1
+
+
+def repeated(x, y):
+    with torch.no_grad():
+        a, b = x * y, x * y
+        c = (x * 2 + y * 2) + a * b
+        d = y * 2 + x * 3
+        a *= b
+        e = x * y + a
+        b += x * y
+        z = (x + y) * 1
+        w = (x + y) * y + z
+        z += x * y
+        z += x * z
+        return c, d, e, b, z, w + (x + y), z * y + z * y
+
+
+def test_what_was_computed_is_not_computed_again():
+    torch.manual_seed(0)
+    for n in (3000, N):
+        for dtype in (torch.float32, torch.float64):
+            captured = Compiled(repeated, fullgraph=True)
+            for _ in range(5):
+                x, y = torch.randn(n, dtype=dtype), torch.randn(n, dtype=dtype)
+                found, wanted = captured(x, y), repeated(x, y)
+                assert all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
+            assert len(captured.variants) == 1
