@@ -1,6 +1,8 @@
 // Programs that replay a recorded run: their memory, and the loop over their steps. See capture.h.
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "core/layout.h"
 #include "core/program.h"
@@ -591,6 +593,7 @@ class Start {
     for (int i : body.put_back) {
       const Memory& m = body.memories[static_cast<size_t>(i)];
       const Storage* s = m.origin == Memory::There ? m.storage : run.given(m);
+      if (!s) continue;  // of a part that does not use it
       memories_.emplace_back(s->data, std::vector<char>(s->data, s->data + s->nbytes));
     }
     for (PyObject* o : body.generators) {
@@ -776,13 +779,21 @@ PyObject* fix(PyObject* self, PyObject* args) {
 
 PyObject* replays(PyObject* self, PyObject*) { return PyLong_FromSize_t(reinterpret_cast<Captured*>(self)->body->replays); }
 
-// describe(): of each step (name, sizes of the operands, line as text), the bytes planned, the
-// bytes without a plan.
+// describe(): of each step (name, line as text, how many steps that begin with it run as strips),
+// the bytes planned, the bytes without a plan.
 PyObject* describe(PyObject* self, PyObject*) {
   const Body& body = *reinterpret_cast<Captured*>(self)->body;
   Ref steps(PyList_New(0));
   for (const Step& step : body.steps) {
-    Ref line(Py_BuildValue("(ss)", step.name, site_text(step.site).c_str()));
+    std::string name = step.name;
+    const char* before = ": ";
+    const auto add = [&](size_t op) { name.append(std::exchange(before, ", ")).append(instructions()[op].name); };
+    for (const Instr& i : step.kind == Step::Machine ? step.program->code : std::vector<Instr>()) add(i.op);
+    for (size_t op = 0; step.kind == Step::Block && op < instructions().size(); ++op) {
+      const auto is = [&](DType type) { return kernels().block(static_cast<int>(op), type) == step.block; };
+      if (is(DType::F32) || is(DType::F64)) add(op);
+    }
+    Ref line(Py_BuildValue("(ssi)", name.c_str(), site_text(step.site).c_str(), step.strips ? step.strips->count : 0));
     if (!steps || !line || PyList_Append(steps.get(), line.get()) < 0) return nullptr;
   }
   return Py_BuildValue("(Onn)", steps.get(), static_cast<Py_ssize_t>(body.planned), static_cast<Py_ssize_t>(body.made));

@@ -16,6 +16,7 @@ import warnings
 import pytest
 
 import rushlight as rl
+from _alone import run_alone
 from rushlight import nn
 from rushlight._capture.calls import Names, observe
 
@@ -255,3 +256,21 @@ def test_names_of_code():
     assert ("time", "sleep") in names.passed and ("nn",) in names.passed
     assert ("time", "time") not in names.passed and ("print",) not in names.passed
     assert "counter" in names.globals and not names.dynamic and names.imports is None
+
+
+def test_a_capture_imports_nothing_of_the_library() -> None:
+    """Names that nobody has asked for are read late, and the look at state asks for none."""
+    run_alone("""
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    opt = torch.optim.Adam(net.parameters())
+    @torch.compile
+    def step(x):
+        opt.zero_grad()
+        loss = torch.nn.functional.mse_loss(net(x), torch.zeros(3, 1))
+        loss.backward()
+        opt.step()
+    step(torch.ones(3, 4)), step(torch.ones(3, 4))
+    before = set(sys.modules)
+    step(torch.ones(3, 4))
+    assert step.variants and set(sys.modules) == before, set(sys.modules) - before
+    """)

@@ -390,3 +390,39 @@ def test_calls_that_are_another_each_time_are_looked_for_no_more():
     for number in range(20, 90):
         assert compiled(torch.tensor([number])).item() == number**2
     assert compiled.variants == [] and "another way each time" in compiled.explain()
+
+
+@pytest.mark.parametrize("how", ["data", "buffer", "gradient"])
+def test_writes_before_a_refusal_of_a_call_with_a_graph(how: str) -> None:
+    """The second part puts back nothing that only the first part writes."""
+
+    def seen(compile: Any) -> Any:
+        w, count = torch.ones(3, requires_grad=True), torch.zeros(3)
+        w.grad = torch.zeros(3)
+
+        def step(x: Any, i: Any) -> Any:
+            if how == "data":
+                x.data.add_(1)
+            elif how == "buffer":
+                count.add_(1)
+            else:
+                w.grad.add_(1)
+            y = (w * x).sin().cos().exp()
+            return y * torch.zeros(3).index_put((i,), torch.ones(2))
+
+        step, found = compile(step), []
+        for number in range(7):
+            x = torch.full((3,), float(number))
+            try:
+                made = step(x, torch.tensor([0, 3 if number == 5 else 1]))
+                made.sum().backward()
+                found.append(bits(made))
+            except IndexError as error:
+                found.append(str(error))
+            found += [bits(x), bits(w.grad), bits(count)]
+        return found
+
+    set_checks(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert seen(Compiled) == seen(lambda f: f)

@@ -85,7 +85,7 @@ class Checked:
         for name in [*eager, *replayed]:
             if replayed.get(name) != eager.get(name):
                 steps = self.program.describe()[0]
-                head = ", ".join(step for step, _ in steps[:8])
+                head = ", ".join(step for step, *_ in steps[:8])
                 title = title_of(self.function)
                 raise RuntimeError(
                     f"torch.compile: a replay of {title} differs from an eager call in {name}: "

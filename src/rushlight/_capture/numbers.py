@@ -110,8 +110,10 @@ class Loaded:
             else:
                 self.trouble = f"changes {key!r} of an optimizer"
 
-    def tell(self, program: Any) -> None:
-        """Tell a program which arguments to read where, and which numbers have to be the same."""
+    def tell(self, program: Any) -> set[str]:
+        """Tell a program which arguments to read where, and which numbers have to be the same. The
+        names of those that it reads."""
+        read = set()
         for (d, key, value), numbers in zip(self.before, self.numbers, strict=True):
             at = range(len(numbers)) if type(value) is tuple else [-1]
             loaded = [type(n) is _Number and not n.used for n in numbers]
@@ -119,3 +121,6 @@ class Loaded:
                 [program.load(d, key, i, n) for i, n in zip(at, numbers, strict=True)]
             ):
                 program.fix(d, key, value)
+            else:
+                read.add(key)
+        return read

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import os
 import threading
+import time
 import types
 import weakref
 from collections.abc import Callable
@@ -94,8 +95,10 @@ class Variant:
         # Of each leaf of the results: the number of an output, or a constant.
         self.leaves = leaves
         self.items: list[tuple[int, int]] = []  # leaves that are the number in an output
+        self.seconds = self.spent = 0.0  # of the capture; of replays, where these are timed
+        self.read: set[str] = set()  # numbers of optimizers that replays read
         # replayed(args, kwargs): the result of a replay, or NotImplemented.
-        self.replayed: Callable[[Any, Any], Any] = self._way()
+        self.replayed: Callable[[Any, Any], Any] = self._timed() if _timed else self._way()
 
     def _way(self) -> Callable[[Any, Any], Any]:
         """The shortest way to a result."""
@@ -106,6 +109,23 @@ class Variant:
         elif self.spec == _flat(n) and self.leaves == [(True, i) for i in range(n)]:
             made = None
         return functools.partial(self.program.call, self.guards, made)
+
+    def times(self) -> str:
+        """How long the capture and replays took."""
+        said = f"captured in {1e3 * self.seconds:.1f} ms, replayed {self.program.replays()} times"
+        each = 1e6 * self.spent / max(self.program.replays(), 1)
+        return f"{said}, {each:.1f} us each" if self.spent else said
+
+    def _timed(self) -> Callable[[Any, Any], Any]:
+        replayed = self._way()
+
+        def timed(args: Any, kwargs: Any) -> Any:
+            began = time.perf_counter()
+            made = replayed(args, kwargs)
+            self.spent += time.perf_counter() - began
+            return made
+
+        return timed
 
     def surround(self, counters: list[Counter], schedules: list[Any]) -> None:
         """Have a replay count, and schedules take a step after it."""
@@ -144,6 +164,13 @@ class CheckedVariant(Checked, Variant):
 
 
 _variant: type[Variant] = Variant
+_timed = False
+
+
+def set_timed(on: bool) -> None:
+    """Set whether replays of what is captured from here on are timed."""
+    global _timed
+    _timed = on
 
 
 def set_checks(on: bool) -> None:
@@ -216,9 +243,16 @@ class Compiled:
             steps, planned, made = variant.program.describe()
             lines.append(
                 f"{name}, captured run {number + 1}: {len(steps)} steps, {planned:,} bytes of "
-                f"memory (eager: {made:,}), {len(variant.state.tensors)} tensors guarded"
+                f"memory (eager: {made:,})"
             )
-            lines += [f"  {step:24}{_line(site)}" for step, site in steps]
+            lines += [f"  guarded: {variant.state.told()}", f"  {variant.times()}"]
+            if variant.read:
+                lines.append(f"  read anew from the optimizer: {', '.join(sorted(variant.read))}")
+            strips = 0  # steps that are left of a pass
+            for step, site, count in steps:
+                in_pass = " in one pass with these:" if count else " ." if strips else ""
+                strips = max(count, strips) - 1 if count or strips else 0
+                lines.append(f"  {step:30} {_line(site)}{in_pass}")
         return "\n".join(lines)
 
     # --- calls that are no replay ---
@@ -289,6 +323,7 @@ class Compiled:
 
     def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         assert self._ran is not None
+        began = time.perf_counter()
         asked: dict[str, Any] = {"hooks": not self._graphs, "counters": self._counters}
         before = State(self.function, args, kwargs, self._ran, loaded=True, **asked)
         if before.trouble:
@@ -326,11 +361,12 @@ class Compiled:
         program: Any = _core.capture_end((*outputs, *grads))
         self.why = self.why or self._refused(program, graph)
         if self.why is None:
-            loaded.tell(program)
+            read = loaded.tell(program)
             if graph is not None:
                 graph.take(program, functools.partial(self._learn, graph))
             made = self._made(before, program, graph, leaves, spec, outputs, items or [])
             self.variants.insert(0, made)
+            made.seconds, made.read = time.perf_counter() - began, read
             self._failed = 0
         else:
             self._failed += 1

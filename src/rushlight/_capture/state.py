@@ -25,6 +25,7 @@ from typing import Any
 
 from .._base import device as _device
 from .._base import dtypes
+from .._base.missing import names_in
 from .._base.size import Size
 from .._core import Guards, Node, Op, Public, Tensor
 from .._devices.generator import Generator
@@ -193,7 +194,7 @@ class State:
     def _scope(self, code: types.CodeType, names: dict[str, Any]) -> None:
         """The globals and builtins that code of the program names."""
         own = names.get("__builtins__", builtins)
-        around: dict[str, Any] = vars(own) if isinstance(own, types.ModuleType) else own
+        around: dict[str, Any] = names_in(own) if isinstance(own, types.ModuleType) else own
         self._passed = {".".join(path) for path in names_of(code).passed}
         for name, chains in names_of(code).globals.items():
             value = names.get(name, ABSENT)
@@ -228,7 +229,7 @@ class State:
             self._expect(names, name, value)
             self._foreign(value, name)
             if isinstance(value, types.ModuleType):
-                around = vars(value)
+                around = names_in(value)
                 for attribute in code.co_names:
                     if attribute in around:
                         self._expect(around, attribute, around[attribute])
@@ -270,7 +271,7 @@ class State:
     def _attribute(
         self, module: types.ModuleType, path: str, name: str, rest: Iterable[tuple[str, ...]]
     ) -> None:
-        names = vars(module)
+        names = names_in(module)
         if name in names:
             self._expect(names, name, names[name])
             self._used(names[name], f"{path}.{name}", rest)
@@ -514,7 +515,7 @@ class State:
     def _module(self, o: types.ModuleType, path: str) -> None:
         """A module that is passed on: any attribute that code names may be read of it."""
         if self._dynamic and not _is_trusted(o):
-            self._attributes(vars(o), path, None)
+            self._attributes(names_in(o), path, None)
             return
         for name in sorted(self._program):
             self._attribute(o, path, name, [()])
@@ -599,6 +600,12 @@ class State:
         parts = tuple(self._tree(v, form.format(k), depth + 1) for k, v in attributes.items())
         form = "o" if fields else "k" if path == "kwargs" else "d"
         return (form, kind, tuple(attributes), parts)
+
+    def told(self) -> str:
+        """The guards in words."""
+        kinds = "dicts classes objects lists cells sets functions slots tensors".split()
+        counts = zip((*map(len, self._rows), len(self.tensors)), kinds, strict=True)
+        return ", ".join(f"{count} {kind}" for count, kind in counts if count)
 
     # --- before and after ---
 

@@ -68,7 +68,7 @@ def compile(
     >>> for _ in range(4):
     ...     e = energy(torch.ones(2))
     >>> energy.explain().splitlines()[0]
-    'energy, captured run 1: 3 steps, 128 bytes of memory (eager: 20), 0 tensors guarded'
+    'energy, captured run 1: 3 steps, 128 bytes of memory (eager: 20)'
     """
     if mode is not None and options is not None:
         raise RuntimeError(

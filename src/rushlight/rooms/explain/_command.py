@@ -90,12 +90,15 @@ class captures:
 
     def __enter__(self) -> None:
         self._made = vars(_run)["_all"] = _Kept()
+        _run.set_timed(True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
         encoding = sys.stdout.encoding or "utf-8"
         for compiled in self._made:
+            if compiled.quiet:
+                continue  # a part, which its function tells of
             said: str = compiled.explain()
             print(said.encode(encoding, "backslashreplace").decode(encoding))
         if error is not None:
