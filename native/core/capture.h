@@ -43,8 +43,8 @@ PyObject* record_kernel(const KernelFacts& kernel, KernelFunction f, PyObject* s
 // A running kernel tells that run(fixed, addresses) does its work: `fixed` is copied, an address is
 // of a tensor's memory. The last is of a new tensor, which the call fills. A kernel that told so of
 // all its new tensors is replayed by these calls alone. `adds` adds the same to the last, with the
-// bits of a sum afterwards.
-using Told = void (*)(const void* fixed, char* const* addresses);
+// bits of a sum afterwards. False: the call refuses the values, and has done nothing.
+using Told = bool (*)(const void* fixed, char* const* addresses);
 struct Address {
   const Tensor* tensor;  // nullptr: no address
   const void* data;

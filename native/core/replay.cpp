@@ -80,10 +80,11 @@ bool is_row_of(const Tensor* a, const Tensor* out) {
   while (d >= 0 && a->size(d) == 1) --d;
   return d < 0 && a->is_contiguous();
 }
-void run_rows(const void* fixed, char* const* at) {
+bool run_rows(const void* fixed, char* const* at) {
   const BoundMachine::Rows& r = *static_cast<const BoundMachine::Rows*>(fixed);
   for (Py_ssize_t i = 0; i < r.count; ++i)
     r.block(at[0] + i * r.steps[0], at[1] + i * r.steps[1], at[2] + i * r.steps[2], at[3] + i * r.steps[3], r.elements);
+  return true;
 }
 
 // Makes a machine's instructions calls, where all operands are whole. `wide`: the size of an
@@ -308,6 +309,18 @@ int run_machine_step(const Step& step) {
   return 0;
 }
 
+// As run_step, of a step that refuses the values. `done`: without an exception of its own.
+int refused(const Step& step, bool done) {
+  if (step.restarts) {  // an eager call says what is wrong with the values, or goes another way
+    PyErr_Clear();
+    return 1;
+  }
+  if (!done) return -1;
+  PyErr_Format(PyExc_RuntimeError, "torch.compile: in a captured call, %s refused the values that it was given here:\n%s",
+               step.name, site_text(step.site).c_str());
+  return -1;
+}
+
 // As run_step.
 int run_kernel_step(const Step& step) {
   Planned planned{step.storages.data(), step.storages.data() + step.storages.size()};
@@ -319,14 +332,7 @@ int run_kernel_step(const Step& step) {
     each_result(done.get(), [&](size_t i, Py_ssize_t elements) { same &= i < step.results.size() && step.results[i] == elements; });
     if (same) return 0;
   }
-  if (step.restarts) {  // an eager call says what is wrong with the values, or goes another way
-    PyErr_Clear();
-    return 1;
-  }
-  if (!done) return -1;
-  PyErr_Format(PyExc_RuntimeError, "torch.compile: in a captured call, %s refused the values that it was given here:\n%s",
-               step.name, site_text(step.site).c_str());
-  return -1;
+  return refused(step, static_cast<bool>(done));
 }
 
 // -1 with an exception; 1 where a value is another than it was.
@@ -644,7 +650,7 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
         case Call::AStep: stopped = run_step(body.steps[call.step]); break;
         case Call::Strips: run_strips(*body.steps[call.step].strips, at); break;
         case Call::Block: call.block(at[0], at[1], at[2], at[3], call.n); break;
-        case Call::Told: call.told(call.fixed, at); break;
+        case Call::Told: stopped = call.told(call.fixed, at) ? 0 : refused(body.steps[call.step], true); break;
       }
     }
   }

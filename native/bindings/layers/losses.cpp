@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -13,15 +14,61 @@ namespace rushlight {
 namespace {
 
 // Scores of classes as (batch, classes, inner): of one sample, of a batch, or of places in samples.
-struct Classes {
+struct Picks {
   DType own, type;  // of the scores, and what is computed in
+  Py_ssize_t batch = 1, classes = 1, inner = 1;
+  int64_t ignore = -100;
+  Reduction reduction = Reduction::Mean;
+
+  // The first target that is no class; or nullptr.
+  const int64_t* outside(const int64_t* target) const {
+    for (const int64_t* t = target; t != target + batch * inner; t++)
+      if (*t != ignore && (*t < 0 || *t >= classes)) return t;
+    return nullptr;
+  }
+
+  // Calls f(number, place of the score, weight) of each target that counts.
+  template <class T, class F>
+  void each(const int64_t* target, const T* weight, const F& f) const {
+    for (Py_ssize_t b = 0, i = 0; b < batch; b++) {
+      for (Py_ssize_t k = 0; k < inner; k++, i++) {
+        const int64_t t = target[i];
+        if (t != ignore) f(i, (b * classes + t) * inner + k, weight ? static_cast<double>(weight[t]) : 1.0);
+      }
+    }
+  }
+
+  // The picked numbers' negatives, times their weights. The mean divides by the total weight.
+  template <class T>
+  void loss(const char* scores, const int64_t* target, const T* weight, T* out) const {
+    double sum = 0, weights = 0;
+    each<T>(target, weight, [&](Py_ssize_t i, Py_ssize_t place, double w) {
+      T x;
+      if (own != type) kernels().convert_adjacent(own, scores + place * 2, type, &x, 1);
+      else x = elements<T>(scores)[place];
+      const double picked = -static_cast<double>(x) * w;
+      if (reduction == Reduction::None) out[i] = static_cast<T>(picked);
+      sum += picked;
+      weights += w;
+    });
+    if (reduction != Reduction::None) *out = static_cast<T>(reduction == Reduction::Mean ? sum / weights : sum);
+  }
+
+  template <class T>
+  void gradient(const T* g, const int64_t* target, const T* weight, T* out) const {
+    double divisor = reduction == Reduction::Mean ? 0 : 1;
+    if (divisor == 0) each<T>(target, weight, [&](Py_ssize_t, Py_ssize_t, double w) { divisor += w; });
+    each<T>(target, weight, [&](Py_ssize_t i, Py_ssize_t place, double w) {
+      out[place] = static_cast<T>(-static_cast<double>(reduction == Reduction::None ? g[i] : *g) / divisor * w);
+    });
+  }
+};
+
+struct Classes : Picks {
   Ref target_owner, weight_owner;
   DeviceType device = DeviceType::Cpu;
   const int64_t* target = nullptr;
   const void* weight = nullptr;
-  Py_ssize_t batch = 1, classes = 1, inner = 1;
-  int64_t ignore = -100;
-  Reduction reduction = Reduction::Mean;
 
   // Scores have the type of `like`.
   bool read(const TensorInfo& like, int ndim, const Py_ssize_t* shape, const TensorInfo& given, const TensorInfo& weights,
@@ -50,50 +97,53 @@ struct Classes {
     // A copy where the kernel runs without the GIL: what was checked must not change before it is used.
     if (released() && target_owner.get() == as_object(given.tensor)) target_owner = owned(contiguous_copy(given.tensor));
     target = data_of<int64_t>(target_owner);
-    for (Py_ssize_t i = 0; device != DeviceType::Meta && i < batch * inner; i++) {
-      if (target[i] != ignore && (target[i] < 0 || target[i] >= classes))
-        return fail(PyExc_IndexError, "Target %lld is out of bounds.", static_cast<long long>(target[i]));
-    }
+    const int64_t* wrong = device == DeviceType::Meta ? nullptr : outside(target);
+    if (wrong) return fail(PyExc_IndexError, "Target %lld is out of bounds.", static_cast<long long>(*wrong));
     return true;
   }
   bool released() const { return 1.0 * batch * classes * inner * item_size(type) > kReleaseGilBytes; }
-
-  // Calls f(number, place of the score, weight) of each target that counts.
-  template <class T, class F>
-  void each(const F& f) const {
-    const T* w = static_cast<const T*>(weight);
-    for (Py_ssize_t b = 0, i = 0; b < batch; b++) {
-      for (Py_ssize_t k = 0; k < inner; k++, i++) {
-        const int64_t t = target[i];
-        if (t != ignore) f(i, (b * classes + t) * inner + k, w ? static_cast<double>(w[t]) : 1.0);
-      }
-    }
-  }
 };
 
-// The picked numbers' negatives, times their weights. The mean divides by the total weight.
+// `at`: the scores or the gradient, the target, the weight or nothing, the result.
+template <bool Gradient>
+bool run_picks(const void* fixed, char* const* at) {
+  const Picks& p = *static_cast<const Picks*>(fixed);
+  const int64_t* target = elements<int64_t>(at[1]);
+  if (p.outside(target)) return false;
+  const Py_ssize_t places = p.batch * p.inner, size = Gradient ? places * p.classes : p.reduction == Reduction::None ? places : 1;
+  std::memset(at[3], 0, static_cast<size_t>(size * item_size(p.type)));
+  by_type(
+      p.type,
+      [&]<class T>(T* out) {
+        const T* weight = elements<T>(at[2]);
+        if constexpr (Gradient) p.gradient<T>(elements<T>(at[0]), target, weight, out);
+        else p.loss<T>(at[0], target, weight, out);
+      },
+      at[3]);
+  return true;
+}
+
+template <bool Gradient>
+void tell_picks(const Classes& c, const Ref& in, const Ref& out) {
+  if (c.own != c.type || c.released()) return;
+  tell(run_picks<Gradient>, static_cast<const Picks&>(c),
+       {{as_tensor(in), data_of(in)},
+        {as_tensor(c.target_owner), c.target},
+        {c.weight ? as_tensor(c.weight_owner) : nullptr, c.weight},
+        {as_tensor(out), data_of(out)}});
+}
+
 Ref nll_loss(const TensorInfo& scores, const TensorInfo& target, const TensorOrNone& weight, Py_ssize_t ignore_index,
              Py_ssize_t reduction) {
   Classes c;
   if (!c.read(scores, scores.ndim, scores.shape, target, weight, ignore_index, reduction)) return {};
   const Ref in = contiguous(scores.tensor);
-  const bool each = c.reduction == Reduction::None, half = c.own != c.type;
-  Ref loss = zeros_ref(c.type, each ? target.ndim : 0, target.shape, c.device);
+  Ref loss = zeros_ref(c.type, c.reduction == Reduction::None ? target.ndim : 0, target.shape, c.device);
   if (!has_memory(loss)) return rounded(std::move(loss), c.own);
-  const char* from = data_of(in);
+  tell_picks<false>(c, in, loss);
   const auto add_up = [&]<class T>(T* out) {
     Unlocked unlocked(c.released(), in, c.target_owner, c.weight_owner, loss);
-    double sum = 0, weights = 0;
-    c.each<T>([&](Py_ssize_t i, Py_ssize_t place, double w) {
-      T x;
-      if (half) kernels().convert_adjacent(c.own, from + place * 2, c.type, &x, 1);
-      else x = elements<T>(from)[place];
-      const double picked = -static_cast<double>(x) * w;
-      if (each) out[i] = static_cast<T>(picked);
-      sum += picked;
-      weights += w;
-    });
-    if (!each) *out = static_cast<T>(c.reduction == Reduction::Mean ? sum / weights : sum);
+    c.loss<T>(data_of(in), c.target, static_cast<const T*>(c.weight), out);
   };
   by_type(c.type, add_up, data_of(loss));
   return rounded(std::move(loss), c.own);
@@ -103,19 +153,15 @@ Ref nll_loss_backward(const TensorInfo& g, const TensorInfo& target, const Tenso
                       Py_ssize_t reduction, const Shape& shape) {
   Classes c;
   if (!c.read(g, shape.n, shape.at, target, weight, ignore_index, reduction)) return {};
-  const bool each = c.reduction == Reduction::None;
-  if (each ? !same_shape(g.tensor, target.tensor) : g.size() != 1)
+  if (c.reduction == Reduction::None ? !same_shape(g.tensor, target.tensor) : g.size() != 1)
     return fail(PyExc_ValueError, "nll_loss_backward(): the gradient does not have the shape of the loss");
   const Ref given = contiguous_as(g.tensor, c.type);
   Ref out = zeros_ref(c.type, shape.n, shape.at, c.device);
   if (!has_memory(out)) return rounded(std::move(out), c.own);
+  tell_picks<true>(c, given, out);
   const auto spread = [&]<class T>(const T* gs, T* to) {
     Unlocked unlocked(c.released(), given, c.target_owner, c.weight_owner, out);
-    double divisor = c.reduction == Reduction::Mean ? 0 : 1;
-    if (divisor == 0) c.each<T>([&](Py_ssize_t, Py_ssize_t, double w) { divisor += w; });
-    c.each<T>([&](Py_ssize_t i, Py_ssize_t place, double w) {
-      to[place] = static_cast<T>(-static_cast<double>(each ? gs[i] : *gs) / divisor * w);
-    });
+    c.gradient<T>(gs, c.target, static_cast<const T*>(c.weight), to);
   };
   by_type(c.type, spread, static_cast<const char*>(data_of(given)), data_of(out));
   return rounded(std::move(out), c.own);

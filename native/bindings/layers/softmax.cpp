@@ -19,6 +19,23 @@ Blocks blocks_of(const TensorInfo& a, int dim) {
 // Halves are taken some rows at a time as float, in buffers in the first-level cache.
 constexpr Py_ssize_t kBuffer = 4096;
 
+struct Rows {
+  DType type;
+  Blocks blocks;
+};
+template <bool Log>
+bool run_softmax(const void* fixed, char* const* at) {
+  const auto& [type, b] = *static_cast<const Rows*>(fixed);
+  dense_kernels().softmax(Log, type, at[0], b.outer, b.n, b.inner, false, at[1]);
+  return true;
+}
+template <bool Log>
+bool run_softmax_backward(const void* fixed, char* const* at) {
+  const auto& [type, b] = *static_cast<const Rows*>(fixed);
+  dense_kernels().softmax_backward(Log, type, at[0], at[1], b.outer, b.n, b.inner, at[2]);
+  return true;
+}
+
 template <bool Log>
 Ref softmax(const TensorInfo& a, Dim dim, OnlyNone) {
   const Blocks b = blocks_of(a, dim);
@@ -50,6 +67,7 @@ Ref softmax(const TensorInfo& a, Dim dim, OnlyNone) {
     return result;
   }
   if (size <= kThreadElements) {
+    tell(run_softmax<Log>, Rows{a.dtype, b}, {{as_tensor(in), x}, {as_tensor(result), y}});
     dense_kernels().softmax(Log, a.dtype, x, b.outer, b.n, b.inner, false, y);
     return result;
   }
@@ -96,6 +114,9 @@ Ref softmax_backward(const TensorInfo& g, const TensorInfo& y, Dim dim) {
       }
     });
     return result;
+  }
+  if (size <= kThreadElements) {
+    tell(run_softmax_backward<Log>, Rows{y.dtype, b}, {{as_tensor(gc), gp}, {as_tensor(yc), yp}, {as_tensor(result), out}});
   }
   parallel_by(b.outer, b.n * b.inner, [&](ptrdiff_t begin, ptrdiff_t end) {
     const ptrdiff_t at = begin * step;

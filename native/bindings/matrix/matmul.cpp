@@ -160,20 +160,22 @@ struct Product {
   ptrdiff_t x_row, x_column, y_row, y_column;
 };
 template <bool kAdds>
-void run_product(const void* fixed, char* const* at) {
+bool run_product(const void* fixed, char* const* at) {
   const Product& p = *static_cast<const Product*>(fixed);
   gemm(p.type, p.m, p.n, p.k, 1.0, {at[0], p.x_row, p.x_column}, {at[1], p.y_row, p.y_column}, at[2], kAdds, at[3], false);
+  return true;
 }
 // The second factor by rows, which is how it is multiplied.
 struct ByRows {
   DType type;
   ptrdiff_t k, n, row, column;
 };
-void run_by_rows(const void* fixed, char* const* at) {
+bool run_by_rows(const void* fixed, char* const* at) {
   const ByRows& y = *static_cast<const ByRows*>(fixed);
   const ptrdiff_t item = item_size(y.type), to[] = {y.n * item, item}, from[] = {y.row * item, y.column * item},
                   shape[] = {y.k, y.n};
   copy_strided(y.type, at[1], to, y.type, at[0], from, 2, shape);
+  return true;
 }
 void multiply_alone(const Pairs& pairs, const Ref& c, const Tensor* bias = nullptr) {
   const Stack &x = pairs.x, &y = pairs.y;

@@ -832,10 +832,11 @@ struct RowSum {
   DType type;
   Py_ssize_t m, n;
 };
-void run_row_sum(const void* fixed, char* const* at) {
+bool run_row_sum(const void* fixed, char* const* at) {
   const auto& [type, m, n] = *static_cast<const RowSum*>(fixed);
   if (m == 0) fill_empty(Reduce::Sum, type, at[1], n);
   else if (n) reduce_columns(Reduce::Sum, type, at[0], m, n * item_size(type), n, at[1]);
+  return true;
 }
 
 }  // namespace
