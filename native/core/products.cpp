@@ -1,5 +1,5 @@
-// Products of a replay: those that add themselves to what was there, and what several of them read in another form (Notes [Sums] and
-// [Forms], program.h).
+// Products of a replay: sums that they add themselves to, and forms that several of them read (Notes
+// [Sums] and [Forms], program.h).
 #include <algorithm>
 #include <numeric>
 

@@ -163,78 +163,96 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
   return made;
 }
 
-void make_calls(Body* body) {
-  const auto fixed = [&](const void* at) { body->addresses.push_back(static_cast<char*>(const_cast<void*>(at))); };
-  const auto address = [&](int memory, Py_ssize_t offset) {
-    Memory& m = body->memories[static_cast<size_t>(memory)];
+// Makes the calls of a program of its steps.
+class Calls {
+ public:
+  explicit Calls(Body* body) : body_(*body) {}
+
+  void make() {
+    const size_t split = body_.split < 0 ? body_.steps.size() : static_cast<size_t>(body_.split);
+    for (size_t i = 0; i < body_.steps.size(); ++i) {
+      const Step& step = body_.steps[i];
+      if (i == split) body_.split_call = body_.calls.size();
+      if (step.kind == Step::Number && step.ahead) continue;
+      if (step.strips) {
+        lanes(i, *step.strips);
+        i += static_cast<size_t>(step.strips->count) - 1;
+      } else if (!step.told.empty()) {
+        for (const ToldCall& call : step.told) told(i, call);
+      } else if (step.kind == Step::Block) {
+        block(i, step.block, step.size);
+        operand(step.args[0]);
+        if (step.args.size() > 2) operand(step.args[1]);
+        else fixed(step.numbers.empty() ? nullptr : step.numbers.data());
+        fixed(nullptr);
+        operand(step.args.back());
+      } else if (step.bound && !step.bound->calls.empty()) {
+        for (size_t k = 0; k < step.program->code.size(); ++k) instruction(i, k);
+      } else {
+        body_.calls.push_back({Call::AStep, i});
+      }
+    }
+    if (split == body_.steps.size()) body_.split_call = body_.calls.size();
+  }
+
+ private:
+  void fixed(const void* at) { body_.addresses.push_back(static_cast<char*>(const_cast<void*>(at))); }
+  void address(int memory, Py_ssize_t offset) {
+    Memory& m = body_.memories[static_cast<size_t>(memory)];
     if (in_arena(m)) return fixed(m.storage->data + offset);
-    m.places.emplace_back(body->addresses.size(), offset);
+    m.places.emplace_back(body_.addresses.size(), offset);
     fixed(nullptr);
-  };
-  const auto operand = [&](const Value& v) {
-    const Operand& o = body->operands[static_cast<size_t>(v.operand)];
+  }
+  void operand(int number) {
+    const Operand& o = body_.operands[static_cast<size_t>(number)];
     address(o.memory, o.offset);
-  };
-  const auto add_block = [&](size_t step, BlockFn block, Py_ssize_t n) {
-    body->calls.push_back({Call::Block, step, body->addresses.size(), n, block});
-  };
-  const size_t split = body->split < 0 ? body->steps.size() : static_cast<size_t>(body->split);
-  for (size_t i = 0; i < body->steps.size(); ++i) {
-    const Step& step = body->steps[i];
-    if (i == split) body->split_call = body->calls.size();
-    if (step.kind == Step::Number && step.ahead) continue;
-    if (step.strips) {
-      body->calls.push_back({Call::Strips, i, body->addresses.size()});
-      for (const Strips::Lane& lane : step.strips->lanes) {
-        const Operand* o = lane.operand < 0 || (lane.own >= 0 && !lane.is_one())
-                               ? nullptr
-                               : &body->operands[static_cast<size_t>(lane.operand)];
-        if (o) address(o->memory, o->offset);
-        else fixed(lane.numbers.data());
-      }
-      i += static_cast<size_t>(step.strips->count) - 1;
-    } else if (!step.told.empty()) {
-      for (const ToldCall& call : step.told) {
-        if (call.moved) continue;
-        body->calls.push_back({Call::Told, i, body->addresses.size(), 0, nullptr, call.run, call.fixed.data()});
-        for (const ToldCall::Place& p : call.places) p.memory < 0 ? fixed(nullptr) : address(p.memory, p.offset);
-      }
-    } else if (step.kind == Step::Block) {
-      add_block(i, step.block, step.size);
-      operand(step.args[0]);
-      if (step.args.size() > 2) operand(step.args[1]);
-      else fixed(step.numbers.empty() ? nullptr : step.numbers.data());
-      fixed(nullptr);
-      operand(step.args.back());
-    } else if (step.bound && !step.bound->calls.empty()) {
-      const BoundMachine& b = *step.bound;
-      const std::vector<Instr>& code = step.program->code;
-      const auto place = [&](size_t r) {
-        if (r < b.repeated.size() && b.repeated[r].empty() && r + 1 < step.args.size()) operand(step.args[r]);
-        else fixed(r < b.repeated.size() ? b.repeated[r].data() : nullptr);
-      };
-      for (size_t k = 0; k < code.size(); ++k) {
-        const Py_ssize_t numel = given_at(step, step.args.size() - 1)->numel();
-        const auto is_row = [&](size_t r) { return r < b.is_row.size() && b.is_row[r]; };
-        if (is_row(code[k].a) || is_row(code[k].b) || is_row(code[k].c)) {
-          const Py_ssize_t bytes = b.row * item_size(step.compute);
-          const auto step_of = [&](size_t r) { return is_row(r) ? 0 : bytes; };
-          step.bound->rows.push_back(std::make_unique<BoundMachine::Rows>(BoundMachine::Rows{
-              b.calls[k], numel / b.row, b.row, {step_of(code[k].a), step_of(code[k].b), step_of(code[k].c), bytes}}));
-          body->calls.push_back({Call::Told, i, body->addresses.size(), 0, nullptr, run_rows, step.bound->rows.back().get()});
-        } else {
-          add_block(i, b.calls[k], numel);
-        }
-        for (const size_t r : {code[k].a, code[k].b, code[k].c}) place(r);
-        if (k + 1 == code.size()) operand(step.args.back());
-        else place(code[k].dst);
-      }
-    } else {
-      body->calls.push_back({Call::AStep, i});
+  }
+  void operand(const Value& v) { operand(v.operand); }
+  void block(size_t step, BlockFn block, Py_ssize_t n) {
+    body_.calls.push_back({Call::Block, step, body_.addresses.size(), n, block});
+  }
+
+  void lanes(size_t i, const Strips& strips) {
+    body_.calls.push_back({Call::Strips, i, body_.addresses.size()});
+    for (const Strips::Lane& lane : strips.lanes) {
+      if (lane.operand >= 0 && (lane.own < 0 || lane.is_one())) operand(lane.operand);
+      else fixed(lane.numbers.data());
     }
   }
-  if (split == body->steps.size()) body->split_call = body->calls.size();
-}
+
+  void told(size_t i, const ToldCall& call) {
+    if (call.moved) return;
+    body_.calls.push_back({Call::Told, i, body_.addresses.size(), 0, nullptr, call.run, call.fixed.data()});
+    for (const ToldCall::Place& p : call.places) p.memory < 0 ? fixed(nullptr) : address(p.memory, p.offset);
+  }
+
+  // Instruction k of a machine.
+  void instruction(size_t i, size_t k) {
+    const Step& step = body_.steps[i];
+    BoundMachine& b = *step.bound;
+    const Instr& code = step.program->code[k];
+    const Py_ssize_t numel = given_at(step, step.args.size() - 1)->numel();
+    const auto is_row = [&](size_t r) { return r < b.is_row.size() && b.is_row[r]; };
+    const auto place = [&](size_t r) {
+      if (r < b.repeated.size() && b.repeated[r].empty() && r + 1 < step.args.size()) operand(step.args[r]);
+      else fixed(r < b.repeated.size() ? b.repeated[r].data() : nullptr);
+    };
+    if (is_row(code.a) || is_row(code.b) || is_row(code.c)) {
+      const Py_ssize_t bytes = b.row * item_size(step.compute);
+      const auto step_of = [&](size_t r) { return is_row(r) ? 0 : bytes; };
+      b.rows.push_back(std::make_unique<BoundMachine::Rows>(
+          BoundMachine::Rows{b.calls[k], numel / b.row, b.row, {step_of(code.a), step_of(code.b), step_of(code.c), bytes}}));
+      body_.calls.push_back({Call::Told, i, body_.addresses.size(), 0, nullptr, run_rows, b.rows.back().get()});
+    } else {
+      block(i, b.calls[k], numel);
+    }
+    for (const size_t r : {code.a, code.b, code.c}) place(r);
+    if (k + 1 == step.program->code.size()) operand(step.args.back());
+    else place(code.dst);
+  }
+
+  Body& body_;
+};
 
 }  // namespace
 
@@ -280,7 +298,7 @@ int finish(Body* body) {
     body->others.push_back(static_cast<int>(i));
   }
   bind_numbers(body);
-  make_calls(body);
+  Calls(body).make();
   return 0;
 }
 
@@ -441,7 +459,8 @@ int are_alike(Body& body, PyObject* const* args, const Part& part) {
     for (size_t k = 0; k < i; ++k) {
       if (as_tensor(args[k])->storage() == s) return 0;
     }
-    for (const Memory& m : body.memories) {
+    for (const int k : body.others) {
+      const Memory& m = body.memories[static_cast<size_t>(k)];
       if (m.origin == Memory::Gradient && m.first >= 0 && as_tensor(body.leaves[m.number])->grad.peek()->storage() == s) return 0;
     }
   }

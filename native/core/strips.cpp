@@ -124,26 +124,10 @@ class Group {
   std::vector<Use> uses_;
 };
 
-// Puts the steps of a group beside each other. Memories that are used meanwhile are used from the
-// first step to the last; memories that only the group uses have no place in the program.
-void arrange(Body* body, const Group& group, Py_ssize_t numel) {
+// Each memory of the group's own has room for a strip, as long as it is used. `others`: memories
+// that the steps between use.
+void give_rooms(Body* body, const Group& group, const std::vector<bool>& others, Strips* strips) {
   const int first = static_cast<int>(group.steps.front()), last = static_cast<int>(group.steps.back());
-  std::vector<size_t> order;
-  for (const std::vector<size_t>* part : {&group.before, &group.steps, &group.after})
-    for (const size_t i : *part)
-      if (static_cast<int>(i) <= last) order.push_back(i);
-  std::vector<bool> others(body->memories.size());
-  for (const std::vector<size_t>* part : {&group.before, &group.after}) {
-    for (const size_t i : *part) {
-      if (static_cast<int>(i) > last) continue;
-      each_memory(*body, body->steps[i], [&](int memory, bool) { others[static_cast<size_t>(memory)] = true; });
-    }
-  }
-  auto strips = std::make_unique<Strips>();
-  strips->numel = numel;
-  strips->size = numel > kCached ? kLongStrip : kStrip;
-  strips->count = static_cast<int>(group.steps.size());
-  // Each memory of the group's own has room for a strip, as long as it is used.
   struct Room {
     Py_ssize_t item, at;
     int until;
@@ -178,6 +162,28 @@ void arrange(Body* body, const Group& group, Py_ssize_t numel) {
     m.in_strips = true;
   }
   strips->own_bytes = bytes;
+}
+
+// Puts the steps of a group beside each other. Memories that are used meanwhile are used from the
+// first step to the last; memories that only the group uses have no place in the program.
+void arrange(Body* body, const Group& group, Py_ssize_t numel) {
+  const int first = static_cast<int>(group.steps.front()), last = static_cast<int>(group.steps.back());
+  std::vector<size_t> order;
+  for (const std::vector<size_t>* part : {&group.before, &group.steps, &group.after})
+    for (const size_t i : *part)
+      if (static_cast<int>(i) <= last) order.push_back(i);
+  std::vector<bool> others(body->memories.size());
+  for (const std::vector<size_t>* part : {&group.before, &group.after}) {
+    for (const size_t i : *part) {
+      if (static_cast<int>(i) > last) continue;
+      each_memory(*body, body->steps[i], [&](int memory, bool) { others[static_cast<size_t>(memory)] = true; });
+    }
+  }
+  auto strips = std::make_unique<Strips>();
+  strips->numel = numel;
+  strips->size = numel > kCached ? kLongStrip : kStrip;
+  strips->count = static_cast<int>(group.steps.size());
+  give_rooms(body, group, others, strips.get());
   for (Memory& m : body->memories) {
     if (m.first >= first && m.first <= last) m.first = first;
     if (m.last >= first && m.last <= last) m.last = last;
@@ -273,8 +279,8 @@ bool add_calls(const Body& body, const Step& step, const std::vector<uint32_t>& 
   return true;
 }
 
-// Leaves calls out: one that computes what another has computed, and a product that is only added to something, for which there is an
-// instruction with the bits of the two.
+// Leaves calls out: repeated ones, and products that are only added to something, for which there
+// is an instruction with the bits of the two.
 class Fewer {
  public:
   Fewer(const Body& body, Strips* strips) : body_(body), strips_(*strips), calls_(strips->calls) {}

@@ -43,7 +43,8 @@ struct SgdOptions {
 struct AdamOptions {
   double lr, beta1, beta2, eps, weight_decay;
   bool amsgrad, maximize, decoupled;
-  double correction1 = 1, correction2 = 1;  // of the step: what means are divided by, and roots of squares
+  // Of the step: means are divided by the first, roots of squares by the second.
+  double correction1 = 1, correction2 = 1;
 };
 
 // The geometry of one image plane under a window.

@@ -247,8 +247,9 @@ RUSHLIGHT_INLINE T horizontal_sum(Vec<T> a) {
 }
 
 // e^x over a register, <= 1 ULP or so; NaN stays, overflow gives inf, underflow goes through the subnormals to 0.
-// x = n ln2 + r with |r| <= ln2 / 2; e^r by its Taylor series (coefficients fitted for float), times 2^n in two steps. Lanes that
-// become 0 take no part in these: a product below all numbers takes a hundred cycles.
+// x = n ln2 + r with |r| <= ln2 / 2; e^r by its Taylor series (coefficients fitted for float), times
+// 2^n in two steps. Lanes that become 0 take no part in these: a product below all numbers takes a
+// hundred cycles.
 RUSHLIGHT_INLINE Vec<float> exp(Vec<float> x) {
   using V = Vec<float>;
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer kept in the low bits
