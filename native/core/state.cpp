@@ -328,12 +328,13 @@ Settings settings() {
           on_cpu,           registry.default_dtype, get_num_threads()};
 }
 const char* in_the_way() {
-  if (tls.modes && !tls.modes->empty()) return "a mode (autocast, a TorchFunctionMode) was entered outside: enter it inside";
-  if (tls.overrides != Overrides::All) return "__torch_function__ is disabled";
-  if (tls.saved_hooks) return "hooks on saved tensors are in force";
-  if (tls.transform || tls.derivative) return "a transform (vmap, grad, jvp) runs it";
-  if (tls.task >= 0) return "a backward runs it";
-  if (observed() || watching_writes) return "the calls are observed (anomaly mode, the profiler, the trace)";
+  if (tls.modes && !tls.modes->empty())
+    return "is called in a mode (autocast, a TorchFunctionMode) that was entered outside: enter it inside";
+  if (tls.overrides != Overrides::All) return "is called while __torch_function__ is disabled";
+  if (tls.saved_hooks) return "is called while hooks on saved tensors are in force";
+  if (tls.transform || tls.derivative) return "is run by a transform (vmap, grad, jvp)";
+  if (tls.task >= 0) return "is run by a backward";
+  if (observed() || watching_writes) return "is observed (anomaly mode, the profiler, the trace)";
   return nullptr;
 }
 

@@ -1227,7 +1227,7 @@ def test_metadata_and_settings_left_changed():
     assert "`t` got other memory" in difference(flips)
     assert "`t` got other memory" in difference(moves)
     assert difference(writes) is None, "values and .grad do not count"
-    assert difference(turns) == "a mode or a setting was left changed"
+    assert difference(turns) == "leaves a mode or a setting changed"
     rl.set_grad_enabled(True)
     for loaded in (False, True):
         assert "['lr']` went from" in difference(decays, loaded)
@@ -1265,7 +1265,7 @@ def test_code_that_runs_for_the_first_time():
 
     before = State(run, (), {}, observe(run, (), {}))
     flag[0] = False
-    assert "later() ran for the first time" in before.changed(observe(run, (), {}), (), {})
+    assert "later() for the first time" in before.changed(observe(run, (), {}), (), {})
 
 
 # --- the object ---

@@ -343,7 +343,7 @@ def test_what_cannot_be_replayed_is_eager_and_named(name):
             compiled(x)
     assert not variants(compiled)
     told = [str(w.message) for w in told]
-    assert len(told) == 1 and "runs eagerly, as it is written: it" in told[0]
+    assert len(told) == 1 and "runs eagerly, as it is written: " in told[0]
     assert named in told[0], told[0]
 
 

@@ -344,7 +344,7 @@ class _Watch:
             if not code.co_filename.startswith(_IMPORTS):
                 ran.scopes[key] = code, frame.f_globals
             elif ran.trouble is None and code.co_name not in ("_handle_fromlist", "parent"):
-                self._fail(f"a module is imported at {place(frame)}: it is not the next time")
+                self._fail(f"imports a module at {place(frame)}, which it does not the next time")
                 ran.imports = True
             return
         ran.library_scopes[key] = code, frame.f_globals

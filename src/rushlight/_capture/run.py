@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import threading
 import time
 import types
@@ -233,10 +234,10 @@ class Compiled:
         if self.trouble:
             parts = [] if self._islands is None else list(self._islands.parts)
             said = [f"in it: {part.explain()}" for part in parts if part.variants]
-            return "\n".join([f"{name} runs eagerly: it {self.trouble}", *said])
+            return "\n".join([f"{name} runs eagerly: {_sentence(self.trouble)}", *said])
         if not self.variants:
             return f"{name} is not captured yet ({self._calls} calls)" + (
-                f": it {self.why}" if self.why else ""
+                f": {_sentence(self.why)}" if self.why else ""
             )
         lines = []
         for number, variant in enumerate(self.variants):
@@ -446,7 +447,7 @@ class Compiled:
         """Calls are eager from now on; the program is told why, once."""
         self.trouble = why
         name = title_of(self.function)
-        said = f"torch.compile: {name} runs eagerly, as it is written: it {why}"
+        said = f"torch.compile: {name} runs eagerly, as it is written: {_sentence(why)}"
         if self.fullgraph:
             raise late.package()._dynamo.exc.Unsupported(said)
         if not self.quiet:
@@ -504,6 +505,11 @@ def _why(ran: Ran, leaves: list[Any], result: Any) -> str | None:
     if _has_attributes(result):
         return "gives back a dict or a list with attributes, as state_dict() does"
     return ran.trouble
+
+
+def _sentence(why: str) -> str:
+    """A reason, which begins with a verb or with what it is about."""
+    return f"it {why}" if re.match(r"[a-z]+s ", why) else why
 
 
 def _has_attributes(o: Any) -> bool:

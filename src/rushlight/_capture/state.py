@@ -298,7 +298,7 @@ class State:
                 continue
             seen[id(o)] = o
             if len(seen) > _MOST:
-                self._fail(f"more than {_MOST} objects are reached, {path} among them")
+                self._fail(f"reaches more than {_MOST} objects, {path} among them")
                 return
             self._object(o, path)
 
@@ -631,9 +631,9 @@ class State:
         counted these; guards leave them out where they were told of them."""
         for scope, (code, _) in ran.scopes.items():
             if scope not in self._scopes:
-                return f"{code.co_qualname}() ran for the first time"
+                return f"runs {code.co_qualname}() for the first time"
         if not _find_names(ran)[1] <= self._names or ran.dynamic > self._dynamic:
-            return "other code of the library ran than before"
+            return "runs other code of the library than before"
         for held, path, parts in self._containers.values():
             now = held if isinstance(held, dict) else dict(enumerate(held))
             if said := _difference(path, parts, now):
@@ -645,7 +645,7 @@ class State:
             return None
         kind, number = found
         if kind < 0:
-            return "a mode or a setting was left changed"
+            return "leaves a mode or a setting changed"
         if kind == 8:
             return _altered([*self.tensors.values()][number])
         if kind == 9:
