@@ -114,8 +114,7 @@ class RuleOptimizer(FusedOptimizer):
             for p, grad in zip(params, grads, strict=True):
                 state = self.state[p]
                 if not state:
-                    state["step"] = new_count()
-                    state.update(self._start(p, group))
+                    state.update({"step": new_count(), **self._start(p, group)})
                 elif differentiable:
                     copies = {k: v.clone() for k, v in state.items() if isinstance(v, rl.Tensor)}
                     state.update(copies)

@@ -93,8 +93,7 @@ class Adam(RuleOptimizer):
         for p in params:
             state = self.state[p]
             if not state:
-                state["step"] = new_count()
-                state.update(self._start(p, group))
+                state.update({"step": new_count(), **self._start(p, group)})
             states.append(state)
         done = rl._core.kernels.adam_step(
             params,
