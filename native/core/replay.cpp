@@ -627,7 +627,7 @@ class Start {
     }
   }
   void put_back() {
-    for (auto& [data, bytes] : memories_) std::memcpy(data, bytes.data(), bytes.size());
+    for (auto& [data, bytes] : memories_) std::copy(bytes.begin(), bytes.end(), data);  // of which some are empty
     for (auto& [g, state] : states_) *g = state;
   }
 

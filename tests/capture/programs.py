@@ -408,7 +408,9 @@ def _bits(leaf: Any) -> Any:
     if not isinstance(leaf, torch.Tensor):
         return type(leaf), repr(leaf)
     plain = leaf.detach().resolve_conj().resolve_neg().contiguous().clone()
-    kind = (leaf.dtype, tuple(leaf.shape), leaf.stride(), leaf.requires_grad, leaf.is_leaf)
+    # Of a dimension of one element any stride is the same.
+    strides = [step for size, step in zip(leaf.shape, leaf.stride(), strict=True) if size > 1]
+    kind = (leaf.dtype, tuple(leaf.shape), strides, leaf.requires_grad, leaf.is_leaf)
     return *kind, bytes(plain.untyped_storage().tolist())
 
 
