@@ -67,9 +67,10 @@ struct Telling {
   size_t form_bytes, size;
 };
 void record_told(const Telling& t, std::initializer_list<Address> addresses);
+inline bool telling() { return __builtin_expect(tls.capture == Capturing::Within, 0); }
 template <class T, class F = char>
 void tell(Told run, const T& fixed, std::initializer_list<Address> addresses, Told adds = nullptr, const Form<T, F>& form = {}) {
-  if (__builtin_expect(tls.capture == Capturing::Within, 0))
+  if (telling())
     record_told({run, adds, &fixed, sizeof fixed, form.make, &form.fixed, &form.with, sizeof(F), form.size}, addresses);
 }
 void record_machine(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);

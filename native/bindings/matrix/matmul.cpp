@@ -14,6 +14,7 @@ namespace {
 
 constexpr Py_ssize_t kParallelWork = 1 << 20;  // multiplications from which a product may take more than one thread
 constexpr Py_ssize_t kReleaseWork = 1 << 17;   // and from which it lets other Python threads run
+constexpr Py_ssize_t kFormElements = 1 << 17;  // of factors that replays keep in another form
 
 // The type in which gemm reads factors of `type`, Count where it multiplies none: small integers are products of I32, cut off.
 DType factor_type(DType type) {
@@ -153,7 +154,7 @@ struct Pairs {
   }
 };
 
-// The only work of a kernel that makes `c`, which it tells where that is one small product.
+// The only work of a kernel that makes `c`, which it tells where that is one product.
 struct Product {
   DType type;
   Py_ssize_t m, n, k;
@@ -162,7 +163,10 @@ struct Product {
 template <bool kAdds>
 bool run_product(const void* fixed, char* const* at) {
   const Product& p = *static_cast<const Product*>(fixed);
-  gemm(p.type, p.m, p.n, p.k, 1.0, {at[0], p.x_row, p.x_column}, {at[1], p.y_row, p.y_column}, at[2], kAdds, at[3], false);
+  const Py_ssize_t work = p.m * p.n * p.k;
+  const ReleaseGil release(work > kReleaseWork);
+  gemm(p.type, p.m, p.n, p.k, 1.0, {at[0], p.x_row, p.x_column}, {at[1], p.y_row, p.y_column}, at[2], kAdds, at[3],
+       work > kParallelWork);
   return true;
 }
 // The second factor by rows, which is how it is multiplied.
@@ -177,24 +181,26 @@ bool run_by_rows(const void* fixed, char* const* at) {
   copy_strided(y.type, at[1], to, y.type, at[0], from, 2, shape);
   return true;
 }
-void multiply_alone(const Pairs& pairs, const Ref& c, const Tensor* bias = nullptr) {
+void tell_product(const Pairs& pairs, const Ref& c, const Tensor* bias) {
   const Stack &x = pairs.x, &y = pairs.y;
   const bool tall = pairs.stacks > 1 && x.adjacent && y.leading == 0 && pairs.leading == x.leading;
-  if (pairs.stacks * pairs.work() <= kReleaseWork && (pairs.stacks == 1 || tall)) {
-    const Product p{pairs.type, pairs.stacks * x.rows, y.columns, x.columns, tall ? x.columns : x.row, tall ? 1 : x.column, y.row,
-                    y.column};
-    Form<Product, ByRows> form;
-    if (p.y_column != 1 && is_made_of_tiles(p.type, p.m, p.n, p.k)) {
-      form = {run_by_rows, {p.type, p.k, p.n, p.y_row, p.y_column}, p, static_cast<size_t>(p.k * p.n * item_size(p.type))};
-      form.with.y_row = p.n, form.with.y_column = 1;
-    }
-    tell(run_product<false>, p,
-         {{as_tensor(x.owner), x.data},
-          {as_tensor(y.owner), y.data},
-          {bias, bias ? bias->data() : nullptr},
-          {as_tensor(c), data_of(c)}},
-         bias || !adds_finished_sums(p.type, p.m, p.n, p.k) ? nullptr : run_product<true>, form);
+  if (pairs.stacks != 1 && !tall) return;
+  const Product p{pairs.type, pairs.stacks * x.rows, y.columns, x.columns, tall ? x.columns : x.row, tall ? 1 : x.column, y.row,
+                  y.column};
+  Form<Product, ByRows> form;
+  if (p.y_column != 1 && p.k * p.n <= kFormElements && is_made_of_tiles(p.type, p.m, p.n, p.k)) {
+    form = {run_by_rows, {p.type, p.k, p.n, p.y_row, p.y_column}, p, static_cast<size_t>(p.k * p.n * item_size(p.type))};
+    form.with.y_row = p.n, form.with.y_column = 1;
   }
+  tell(run_product<false>, p,
+       {{as_tensor(x.owner), x.data},
+        {as_tensor(y.owner), y.data},
+        {bias, bias ? bias->data() : nullptr},
+        {as_tensor(c), data_of(c)}},
+       bias || !adds_finished_sums(p.type, p.m, p.n, p.k) ? nullptr : run_product<true>, form);
+}
+void multiply_alone(const Pairs& pairs, const Ref& c, const Tensor* bias = nullptr) {
+  if (telling()) tell_product(pairs, c, bias);
   pairs.multiply(c, false, false, bias ? bias->data() : nullptr, bias);
 }
 
