@@ -181,7 +181,7 @@ bool run_by_rows(const void* fixed, char* const* at) {
   copy_strided(y.type, at[1], to, y.type, at[0], from, 2, shape);
   return true;
 }
-void tell_product(const Pairs& pairs, const Ref& c, const Tensor* bias) {
+[[gnu::cold]] void tell_product(const Pairs& pairs, const Ref& c, const Tensor* bias) {
   const Stack &x = pairs.x, &y = pairs.y;
   const bool tall = pairs.stacks > 1 && x.adjacent && y.leading == 0 && pairs.leading == x.leading;
   if (pairs.stacks != 1 && !tall) return;
