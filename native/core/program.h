@@ -1,5 +1,6 @@
 // What a recorded run is: steps over memory (capture.cpp makes it, replay.cpp runs it).
 #pragma once
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -65,7 +66,7 @@ struct BoundMachine {
   // Where all is small, of one type and of one shape, or a row for all rows: its instructions, as
   // calls over whole registers. Numbers are repeated.
   std::vector<BlockFn> calls;
-  std::vector<std::vector<char>> repeated;  // of the registers behind the inputs, and of inputs that are numbers
+  std::vector<const char*> registers;  // borrowed of the body; nullptr: an input that is a tensor
   struct Rows {
     BlockFn block;
     Py_ssize_t count, elements;  // of a row
@@ -254,6 +255,8 @@ struct Body {
   std::vector<Load> loads;
   std::vector<Fixed> fixed;
   std::vector<Step*> ahead;
+  std::map<std::pair<DType, uint64_t>, std::vector<char>> repeated;  // numbers, by their bits
+  std::vector<std::vector<char>> registers;  // of small machines, which run one after the other
   std::vector<Call> calls;
   size_t split_call = 0;  // the first of the second part
   std::vector<char*> addresses;

@@ -67,9 +67,8 @@ PyObject* given_of(const Body& body, const Value& v) {
 
 Tensor* given_at(const Step& step, size_t i) { return as_tensor(step.given[i]); }
 
-constexpr Py_ssize_t kSmall = 1024;     // elements, of a machine that runs by calls
-constexpr Py_ssize_t kRepeated = 256;   // the same where a number is repeated
-constexpr Py_ssize_t kLeastRow = 16;    // elements of a row that is there for all
+constexpr Py_ssize_t kSmall = 1024;   // elements, of a machine that runs by calls
+constexpr Py_ssize_t kLeastRow = 16;  // elements of a row that is there for all
 
 // Whether a tensor, of sizes that broadcast to those of `out`, has the last of these and is
 // contiguous.
@@ -89,37 +88,40 @@ bool run_rows(const void* fixed, char* const* at) {
 
 // Makes a machine's instructions calls, where all operands are whole. `wide`: the size of an
 // element.
-void bind_calls(const Step& step, Py_ssize_t numel, BoundMachine* made) {
+void bind_calls(Body* body, const Step& step, Py_ssize_t numel, BoundMachine* made) {
   const Program& program = *step.program;
   const size_t n = step.given.size() - 1, wide = static_cast<size_t>(item_size(step.compute));
   const size_t registers = static_cast<size_t>(std::max(program.n_registers, program.n_inputs));
-  const bool repeats = !program.constants.empty() || !made->numbers.empty();
-  if (numel > (repeats ? kRepeated : kSmall) || program.code.empty() || program.code.back().dst != program.result) return;
+  if (numel > kSmall || program.code.empty() || program.code.back().dst != program.result) return;
   for (const Instr& i : program.code) {
-    if (i.dst >= registers || !kernels().block(i.op, step.compute)) return;
+    if (i.dst >= registers || i.dst < n + program.constants.size() || !kernels().block(i.op, step.compute)) return;
   }
-  made->repeated.resize(registers);
+  made->registers.resize(registers);
   const auto repeat = [&](size_t r, double v) {
     const float narrow = static_cast<float>(v);
-    for (Py_ssize_t i = 0; i < numel; ++i) {
-      const char* from = step.compute == DType::F32 ? reinterpret_cast<const char*>(&narrow) : reinterpret_cast<const char*>(&v);
-      made->repeated[r].insert(made->repeated[r].end(), from, from + wide);
-    }
+    uint64_t bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    std::vector<char>& all = body->repeated[{step.compute, bits}];
+    const char* from = step.compute == DType::F32 ? reinterpret_cast<const char*>(&narrow) : reinterpret_cast<const char*>(&v);
+    while (all.size() < wide * kSmall) all.insert(all.end(), from, from + wide);
+    made->registers[r] = all.data();
   };
   for (size_t i = 0; i < n; ++i) {
     if (!is_tensor(step.given[i])) repeat(i, PyFloat_AsDouble(step.given[i]));
   }
   for (size_t i = 0; i < program.constants.size(); ++i) repeat(n + i, program.constants[i]);
   for (const Instr& i : program.code) {
-    if (i.dst < n + program.constants.size()) return made->calls.clear();
-    if (&i != &program.code.back() && made->repeated[i.dst].empty())
-      made->repeated[i.dst].resize(wide * static_cast<size_t>(numel));
+    if (&i != &program.code.back()) {
+      if (body->registers.size() <= i.dst) body->registers.resize(i.dst + 1);
+      body->registers[i.dst].resize(sizeof(double) * kSmall);
+      made->registers[i.dst] = body->registers[i.dst].data();
+    }
     made->calls.push_back(kernels().block(i.op, step.compute));
   }
 }
 
 // A machine's step in which only addresses change, where it is small enough to run with the GIL.
-std::unique_ptr<BoundMachine> bound(const Step& step) {
+std::unique_ptr<BoundMachine> bound(Body* body, const Step& step) {
   const size_t n = step.given.size() - 1;
   const Tensor* out = given_at(step, n);
   const int ndim = out->ndim();
@@ -159,7 +161,7 @@ std::unique_ptr<BoundMachine> bound(const Step& step) {
       return nullptr;
     }
   }
-  if (whole) bind_calls(step, out->numel(), made.get());
+  if (whole) bind_calls(body, step, out->numel(), made.get());
   return made;
 }
 
@@ -234,8 +236,8 @@ class Calls {
     const Py_ssize_t numel = given_at(step, step.args.size() - 1)->numel();
     const auto is_row = [&](size_t r) { return r < b.is_row.size() && b.is_row[r]; };
     const auto place = [&](size_t r) {
-      if (r < b.repeated.size() && b.repeated[r].empty() && r + 1 < step.args.size()) operand(step.args[r]);
-      else fixed(r < b.repeated.size() ? b.repeated[r].data() : nullptr);
+      if (b.registers[r] || r + 1 >= step.args.size()) fixed(b.registers[r]);
+      else operand(step.args[r]);
     };
     if (is_row(code.a) || is_row(code.b) || is_row(code.c)) {
       const Py_ssize_t bytes = b.row * item_size(step.compute);
@@ -285,7 +287,7 @@ int finish(Body* body) {
       step.given.push_back(o);
     }
     for (int m : step.makes) step.storages.push_back(body->memories[m].storage);
-    if (step.kind == Step::Machine && step.told.empty()) step.bound = bound(step);
+    if (step.kind == Step::Machine && step.told.empty()) step.bound = bound(body, step);
   }
   for (size_t i = 0; i < body->steps.size(); ++i) {
     if (body->steps[i].strips) bind_strips(body, i);
