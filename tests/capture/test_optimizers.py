@@ -90,8 +90,9 @@ def cases() -> list[Any]:
             for value in OTHERS.get(option, [None]):
                 more = WITH.get(option, {}) if name == "SGD" else {}
                 chosen = another(parameter.default) if value is None else value
+                said = "tensor" if callable(value) else value
                 found.append(
-                    pytest.param(name, more | {option: chosen}, id=f"{name}-{option}-{value}")
+                    pytest.param(name, more | {option: chosen}, id=f"{name}-{option}-{said}")
                 )
     return [case for case in found if case.values[0] not in REFUSED]
 
