@@ -611,7 +611,9 @@ LEAVES = {
 
 
 @pytest.mark.parametrize("name", LEAVES)
-@pytest.mark.parametrize("make", [lambda t: t, lambda t: t * 2, lambda t: (t * 2).t()], ids=str)
+@pytest.mark.parametrize(
+    "make", [lambda t: t, lambda t: t * 2, lambda t: (t * 2).t()], ids=["leaf", "made", "view"]
+)
 def test_metadata_of_what_has_a_graph(name, make):
     def made():
         return make(rl.ones(2, 2, requires_grad=True))
