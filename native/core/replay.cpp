@@ -68,6 +68,7 @@ PyObject* given_of(const Body& body, const Value& v) {
 Tensor* given_at(const Step& step, size_t i) { return as_tensor(step.given[i]); }
 
 constexpr Py_ssize_t kSmall = 1024;   // elements, of a machine that runs by calls
+constexpr Py_ssize_t kParts = 4;      // the same, part by part
 constexpr Py_ssize_t kLeastRow = 16;  // elements of a row that is there for all
 
 // Whether a tensor, of sizes that broadcast to those of `out`, has the last of these and is
@@ -92,7 +93,7 @@ void bind_calls(Body* body, const Step& step, Py_ssize_t numel, BoundMachine* ma
   const Program& program = *step.program;
   const size_t n = step.given.size() - 1, wide = static_cast<size_t>(item_size(step.compute));
   const size_t registers = static_cast<size_t>(std::max(program.n_registers, program.n_inputs));
-  if (numel > kSmall || program.code.empty() || program.code.back().dst != program.result) return;
+  if (numel > (made->row ? kSmall : kParts * kSmall) || program.code.empty() || program.code.back().dst != program.result) return;
   for (const Instr& i : program.code) {
     if (i.dst >= registers || i.dst < n + program.constants.size() || !kernels().block(i.op, step.compute)) return;
   }
@@ -189,7 +190,10 @@ class Calls {
         fixed(nullptr);
         operand(step.args.back());
       } else if (step.bound && !step.bound->calls.empty()) {
-        for (size_t k = 0; k < step.program->code.size(); ++k) instruction(i, k);
+        const Py_ssize_t numel = given_at(step, step.args.size() - 1)->numel();
+        for (Py_ssize_t from = 0; from < numel; from += kSmall) {
+          for (size_t k = 0; k < step.program->code.size(); ++k) instruction(i, k, from, std::min(kSmall, numel - from));
+        }
       } else {
         body_.calls.push_back({Call::AStep, i});
       }
@@ -205,11 +209,11 @@ class Calls {
     m.places.emplace_back(body_.addresses.size(), offset);
     fixed(nullptr);
   }
-  void operand(int number) {
+  void operand(int number, Py_ssize_t offset = 0) {
     const Operand& o = body_.operands[static_cast<size_t>(number)];
-    address(o.memory, o.offset);
+    address(o.memory, o.offset + offset);
   }
-  void operand(const Value& v) { operand(v.operand); }
+  void operand(const Value& v, Py_ssize_t offset = 0) { operand(v.operand, offset); }
   void block(size_t step, BlockFn block, Py_ssize_t n) {
     body_.calls.push_back({Call::Block, step, body_.addresses.size(), n, block});
   }
@@ -228,16 +232,16 @@ class Calls {
     for (const ToldCall::Place& p : call.places) p.memory < 0 ? fixed(nullptr) : address(p.memory, p.offset);
   }
 
-  // Instruction k of a machine.
-  void instruction(size_t i, size_t k) {
+  // Instruction k of a machine, for `numel` elements.
+  void instruction(size_t i, size_t k, Py_ssize_t from, Py_ssize_t numel) {
     const Step& step = body_.steps[i];
     BoundMachine& b = *step.bound;
     const Instr& code = step.program->code[k];
-    const Py_ssize_t numel = given_at(step, step.args.size() - 1)->numel();
+    const Py_ssize_t offset = from * item_size(step.compute);
     const auto is_row = [&](size_t r) { return r < b.is_row.size() && b.is_row[r]; };
     const auto place = [&](size_t r) {
       if (b.registers[r] || r + 1 >= step.args.size()) fixed(b.registers[r]);
-      else operand(step.args[r]);
+      else operand(step.args[r], offset);
     };
     if (is_row(code.a) || is_row(code.b) || is_row(code.c)) {
       const Py_ssize_t bytes = b.row * item_size(step.compute);
@@ -249,7 +253,7 @@ class Calls {
       block(i, b.calls[k], numel);
     }
     for (const size_t r : {code.a, code.b, code.c}) place(r);
-    if (k + 1 == step.program->code.size()) operand(step.args.back());
+    if (k + 1 == step.program->code.size()) operand(step.args.back(), offset);
     else place(code.dst);
   }
 
