@@ -112,7 +112,7 @@ class Loaded:
 
     def tell(self, program: Any) -> set[str]:
         """Tell a program which arguments to read where, and which numbers have to be the same. The
-        names of those that it reads."""
+        names of the numbers that are read."""
         read = set()
         for (d, key, value), numbers in zip(self.before, self.numbers, strict=True):
             at = range(len(numbers)) if type(value) is tuple else [-1]

@@ -508,7 +508,7 @@ def _why(ran: Ran, leaves: list[Any], result: Any) -> str | None:
 
 
 def _sentence(why: str) -> str:
-    """A reason, which begins with a verb or with what it is about."""
+    """A reason as a sentence; most reasons begin with a verb."""
     return f"it {why}" if re.match(r"[a-z]+s ", why) else why
 
 
