@@ -18,7 +18,6 @@ from .. import _core
 from .._base import FOLDER
 from .._base.dtypes import dtype, float32
 from .._base.errors import warn
-from .._base.late import imported
 from .._core import Op, Tensor
 from .._devices.cpu import number
 from .grad_mode import check_bool
@@ -32,9 +31,6 @@ __all__ = [
 ]
 
 _ANOMALY = _core.Observed.ANOMALY
-# The profiler is imported when calls are observed, not with the library.
-_note_node = imported("rushlight.autograd.profiler", "note_node")
-_note_op = imported("rushlight.autograd.profiler", "note_op")
 
 
 class _State:
@@ -232,7 +228,6 @@ def _where(mask: Tensor) -> str:
 
 
 def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> None:
-    _note_node(node, start, stop)
     if not _state.enabled or not (_state.check_nan or _state.check_inf):
         return
     choice = node.metadata.get("where_")
@@ -309,7 +304,6 @@ def _flat(value: object) -> list[Any]:
 
 
 def _op_ran(op: Op, arguments: tuple[object, ...], result: Tensor, start: int, stop: int) -> None:
-    _note_op(op, arguments, start, stop)
     if not _state.enabled or _state.check_forward is False:
         return
     if (_state.first_bad and not _state.check_forward) or _core.current_node() is not None:
