@@ -1,5 +1,5 @@
-// Records of what a program runs, for its profile (src/rushlight/autograd/_records.py): a tree of spots, of bounded size, and the
-// first of the runs one by one. A record costs no call of Python.
+// Records of a program, for its profile (src/rushlight/rooms/_records.py): a tree of spots, of bounded
+// size, and the first of the runs one by one. A record costs no call of Python.
 #pragma once
 #include "core/observe.h"
 
@@ -7,7 +7,7 @@ namespace rushlight {
 
 enum class SpotKind : uint8_t { Thread, Op, Work, Node, Range };
 
-// What is run begins here, inside of what runs on this thread. The depth that `record_end` wants.
+// A run begins, inside of the runs that are open on this thread. Gives the depth for `record_end`.
 size_t record_begin(PyObject* what, SpotKind kind, Site site, uint64_t number = UINT64_MAX);
 // It ended, and all inside of it.
 void record_end(size_t depth, Noted noted);

@@ -2,8 +2,8 @@
 
 The core takes them (native/core/record.cpp): a tree of spots, each of them a call, a node or a
 range that ran from one line inside of another spot, with sums; and the first of the runs one by
-one. The ranges are told from here, while records are taken: calls of modules, backward passes, steps of
-optimizers and their `zero_grad`, and batches of loaders; `record_function` tells of its own.
+one. The ranges are told from here, while records are taken: calls of modules, backward passes,
+steps of optimizers and their `zero_grad`, batches of loaders; `record_function` tells of its own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Phase(NamedTuple):
 
 @dataclass(eq=False)
 class Spot:
-    """All runs of one thing from one line inside of one other spot; times in nanoseconds."""
+    """All runs of a thing from a line inside of another spot; times in nanoseconds."""
 
     parent: Spot | None
     kind: int
@@ -57,7 +57,7 @@ class Spot:
 
     @property
     def module(self) -> str:
-        """The innermost module around, `Net.blocks.0`: the outermost's class, and the name in it."""
+        """The innermost module around, as `Net.blocks.0`: a name in the outermost, of class Net."""
         return ".".join(self.path if len(self.path) < 2 else (self.path[0], self.path[-1]))
 
     @property
@@ -108,7 +108,7 @@ class Spot:
 
 
 class Run(NamedTuple):
-    """One run: from when to when, the bytes that it took, and the node that it made, or ran."""
+    """One run: from when to when, the growth of memory, and the number of the node made, or run."""
 
     spot: Spot
     arguments: str
@@ -139,7 +139,7 @@ class Records:
         return self.spots[0]
 
     def events(self) -> Iterator[tuple[str, Run, int]]:
-        """What PyTorch's profiler reports: a name, a run and its thread. Of a node there are two,
+        """The events of PyTorch's profiler: a name, a run and its thread. Of a node there are two,
         the engine's work for it and its own."""
         for run in self.runs:
             spot = run.spot
@@ -200,8 +200,8 @@ def _batch_of(loader: object) -> Phase:
 
 
 class Ranges:
-    """The ranges that the library runs: `enter` is told of each at its begin, and `leave` at its
-    end, of that which `enter` gave. every: not only those of optimizers."""
+    """The ranges that the library runs: `enter` is called at the begin of each, and `leave` at the
+    end with the answer of `enter`. every: not only ranges of optimizers."""
 
     def __init__(self, enter: _Enter, leave: _Leave, every: bool = True) -> None:
         places: list[tuple[Any, str, Callable[[Any], object]]] = [
@@ -255,8 +255,8 @@ class taken:
     """A block of which records are taken: `records` has them when it has ended.
 
     most_runs: of so many runs each is kept; the sums are of all. arguments: whether the shapes that
-    a call gets are kept with it. Inside of another such block, the sums are also of what that one
-    has seen before; the runs are those of this block.
+    a call gets are kept with it. Inside of another such block, the sums begin with the outer
+    block; the runs are of this block alone.
     """
 
     def __init__(self, most_runs: int, arguments: bool) -> None:
@@ -333,7 +333,7 @@ def _read(
 
 
 def _name_modules(spots: list[Spot]) -> None:
-    """Set `path` of all: of the outermost module its class, of others their names in that one."""
+    """Set `path` of all: the class of the outermost module, and names in the outermost module."""
     names: dict[int, dict[int, str]] = {}
     outermost: dict[int, Module] = {}
     for spot in spots:  # a parent, and a maker, comes first
