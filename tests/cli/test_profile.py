@@ -155,3 +155,36 @@ def test_the_programs_exit_code_stays_and_wrong_words_are_told(profile):
     assert (ran.returncode, "there is no such folder" in ran.stderr) == (2, True)
     ran = profile("--trase", "x", "train.py")
     assert (ran.returncode, "did you mean --trace" in ran.stderr) == (2, True)
+
+
+def test_the_trace_of_calls_has_steps_and_their_sums(tmp_path):
+    script = """
+        import rushlight as torch
+        w = torch.ones(3, requires_grad=True)
+        optimizer = torch.optim.Adam([w])
+        for _ in range(2):
+            optimizer.zero_grad()
+            w.exp().sum().backward()
+            optimizer.step()
+    """
+    (tmp_path / "train.py").write_text(textwrap.dedent(script), encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "train.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "RUSHLIGHT_TRACE": "1"},
+    )
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stderr.splitlines()
+    steps = [line.split() for line in lines if line.startswith("step")]
+    assert [(s[1], s[2], s[-1]) for s in steps] == [
+        ("Adam.zero_grad", "optimizer", "train.py:6"),
+        ("Adam.step", "optimizer", "train.py:8"),
+    ] * 2
+    sums = [line for line in lines if line.startswith("sums")]
+    assert len(sums) == 2
+    own = [seconds(" ".join(s[3:5])) for s in steps[2:]]
+    said = re.search(r"step ([\d.]+ \w+) of 2", sums[1])
+    assert seconds(said[1]) == pytest.approx(sum(own), abs=3e-7)  # each is rounded
