@@ -329,7 +329,7 @@ PyObject* make_module() {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_lengths(m) < 0 || init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 ||
-      init_op(m) < 0 || init_enums(m) < 0 || init_capture(m) < 0 || init_blocks() < 0 || init_state(m) < 0) {
+      init_op(m) < 0 || init_enums(m) < 0 || init_capture(m) < 0 || init_blocks() < 0 || init_records() < 0 || init_state(m) < 0) {
     return nullptr;
   }
   Ref dense(make_kernels_module());

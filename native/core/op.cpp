@@ -674,6 +674,11 @@ PyObject* call_op(Op* op, PyObject* const* slots) {
     return call_converted(op, slots);
   if (op->kind == Op::Composite) return call_composite(op, slots);
   if (!observed()) return call_unobserved(op, slots);
+  if (!observed_closely()) {
+    Record run;
+    run.begin(op, slots);
+    return call_unobserved(op, slots);
+  }
   ObservedCall call(op, slots);
   return call.begin() ? call.end(call_unobserved(op, slots, call.known())) : nullptr;
 }
@@ -813,7 +818,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
       default: break;
     }
   }
-  if (observed() && report_made(node) < 0) return nullptr;
+  if (observed_closely() && report_made(node) < 0) return nullptr;
   return reinterpret_cast<Node*>(owner.release());
 }
 
