@@ -14,7 +14,17 @@ from .. import _core
 from .._base import FOLDER
 from .._core import Tensor
 
-__all__ = ["Names", "escaped", "inside", "is_module", "names_for", "quiet", "shown_name"]
+__all__ = [
+    "Names",
+    "escaped",
+    "inside",
+    "is_module",
+    "locals_of",
+    "names_for",
+    "quiet",
+    "shown_name",
+    "variables_of",
+]
 
 _MOST = 100
 """How many items of a container of the program are looked at."""
@@ -195,7 +205,7 @@ def _from_frames(found: Names) -> None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(FOLDER):
-            variables.extend(_of_frame(frame))
+            variables.extend(variables_of(frame))
         frame = frame.f_back
     found.add_modules(variables)
     _in_order(variables, found.add, lambda value: issubclass(type(value), Tensor))
@@ -212,10 +222,25 @@ def _in_order(
             add(label, value)
 
 
-def _of_frame(frame: FrameType) -> list[tuple[str, object]]:
+def variables_of(frame: FrameType) -> list[tuple[str, object]]:
     """A frame's own variables, then its module's. Left out are `_`, `__name__` and the like, names
     of tools that are no identifiers, and the values that a function gathered with `*args` and
     `**how`, which have better names outside."""
+    code = frame.f_code
+    known = locals_of(frame)
+    named = code.co_argcount + code.co_kwonlyargcount
+    several = bool(code.co_flags & inspect.CO_VARARGS) + bool(
+        code.co_flags & inspect.CO_VARKEYWORDS
+    )
+    for name in code.co_varnames[named : named + several]:
+        known.pop(name, None)
+    for name, value in frame.f_globals.items():
+        known.setdefault(name, value)
+    return [(name, value) for name, value in known.items() if _is_name(name)]
+
+
+def locals_of(frame: FrameType) -> dict[str, Any]:
+    """A copy of a frame's own variables, of which nothing stays with the frame."""
     code = frame.f_code
     local = frame.f_locals
     known = dict(local)
@@ -229,15 +254,7 @@ def _of_frame(frame: FrameType) -> list[tuple[str, object]]:
         # program lets go of. A debugger writes it back, so that it must stay whole there.
         for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
             local.pop(name, None)
-    named = code.co_argcount + code.co_kwonlyargcount
-    several = bool(code.co_flags & inspect.CO_VARARGS) + bool(
-        code.co_flags & inspect.CO_VARKEYWORDS
-    )
-    for name in code.co_varnames[named : named + several]:
-        known.pop(name, None)
-    for name, value in frame.f_globals.items():
-        known.setdefault(name, value)
-    return [(name, value) for name, value in known.items() if _is_name(name)]
+    return known
 
 
 def _is_name(variable: str) -> bool:
