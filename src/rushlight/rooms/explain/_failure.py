@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._base import FOLDER
 from .._base.errors import program_frame
+from .._base.sources import locals_of
 from .._core import Tensor
 from ..nn.modules.container import Sequential
 from ._graph import Node, read_node
-from ._names import inside, is_module, locals_of, quiet, shown_name, variables_of
+from ._names import inside, is_module, quiet, shown_name, variables_of
 from ._text import in_columns
 
 __all__ = ["add_model"]

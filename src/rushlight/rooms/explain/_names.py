@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _core
 from .._base import FOLDER
+from .._base.sources import locals_of
 from .._core import Tensor
 
 __all__ = [
@@ -19,7 +20,6 @@ __all__ = [
     "escaped",
     "inside",
     "is_module",
-    "locals_of",
     "names_for",
     "quiet",
     "shown_name",
@@ -239,27 +239,5 @@ def variables_of(frame: FrameType) -> list[tuple[str, object]]:
     return [(name, value) for name, value in known.items() if _is_name(name)]
 
 
-def locals_of(frame: FrameType) -> dict[str, Any]:
-    """A copy of a frame's own variables, of which nothing stays with the frame."""
-    code = frame.f_code
-    local = frame.f_locals
-    known = dict(local)
-    own_copy = type(local) is dict and code.co_flags & inspect.CO_OPTIMIZED
-    if (
-        own_copy
-        and sys.getrefcount(local) == _UNSHARED
-        and not (sys.gettrace() or sys.getprofile())
-    ):
-        # Before Python 3.13 this is a copy that stays with the frame. It would keep alive what the
-        # program lets go of. A debugger writes it back, so that it must stay whole there.
-        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
-            local.pop(name, None)
-    return known
-
-
 def _is_name(variable: str) -> bool:
     return variable.isidentifier() and not variable.startswith("__") and variable != "_"
-
-
-_UNSHARED = 3
-"""References to the copy of a frame's variables: the frame's, a variable, the question's own."""
