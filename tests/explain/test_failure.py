@@ -88,6 +88,50 @@ def test_without_a_graph_a_sequential_knows_what_ran_before():
     ]
 
 
+class Straight(nn.Module):
+    """Calls in several ways, the last of which fails."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.way = way
+        self.a, self.b = nn.Linear(3, 4), nn.Sequential(nn.Linear(4, 5), nn.ReLU())
+        self.c = nn.Linear(6, 2)
+
+    def forward(self, x):
+        if self.way == "nested":
+            return self.c(self.b(self.a(x)))
+        if self.way == "lines":
+            x = self.a(x)
+            x = self.b(x)
+            return self.c(x)
+        if self.way == "branch":
+            x = self.a(x)
+            if self.way:
+                x = self.b(x)
+            return self.c(x)
+        y = x = self.b(self.a(x))
+        return self.c(y) + x
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        ("nested", ", made by model.b.1, ReLU()"),
+        ("lines", ", made by model.b.1, ReLU()"),
+        ("branch", ""),  # not told, rather than told wrong
+        ("twice", ""),
+    ],
+)
+def test_without_a_graph_the_source_says_who_made_it(way, said):
+    model = Straight(way)
+    with torch.no_grad():
+        lines = failing(lambda: model(torch.ones(8, 3)))
+    assert lines[2:] == [
+        "in model.c, Linear(6, 2): in_features=6 got 5",
+        f"  input: float32 [8, 5]{said}",
+    ]
+
+
 def test_the_modules_own_code_that_fails():
     net = Net()
     lines = failing(lambda: net(torch.zeros(8, 6, dtype=torch.int64)))
@@ -184,11 +228,11 @@ def test_data_of_another_type():
     assert lines[0] == "mat1 and mat2 must have the same dtype, but got Double and Float"
     assert lines[1] == (
         "in model.0, Linear(2, 3): input is float64, its parameters are float32. "
-        "Call input.float(), or model.double()."
+        "Call .float() on the data, or model.double()."
     )
     model.double()
     lines = failing(lambda: model(torch.ones(4, 2)))
-    assert lines[1].endswith("Call input.double(), or model.float().")
+    assert lines[1].endswith("Call .double() on the data, or model.float().")
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 3), ()])

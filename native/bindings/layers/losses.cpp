@@ -97,7 +97,7 @@ struct Classes : Picks {
     // A copy where the kernel runs without the GIL: what was checked must not change before it is used.
     if (released() && target_owner.get() == as_object(given.tensor)) target_owner = owned(contiguous_copy(given.tensor));
     target = data_of<int64_t>(target_owner);
-    return device == DeviceType::Meta || !outside(target);  // for targets out of range the definition in NumPy has the error
+    return device == DeviceType::Meta || !outside(target);  // the definition in NumPy has the error
   }
   bool released() const { return 1.0 * batch * classes * inner * item_size(type) > kReleaseGilBytes; }
 };

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from inspect import CO_OPTIMIZED
 from itertools import islice
 from types import CodeType, FrameType
-from typing import Any
 
 from . import FOLDER
 
@@ -60,7 +59,7 @@ def _statement(text: str, left: int) -> str:
 
 def _told(file: str) -> Iterator[tuple[str, str]]:
     """Sources that may have that name: the program of `python -c`; what was typed, latest first;
-    the texts that running functions hold, one of which may have been given to exec."""
+    the texts that running functions hold, among them those that were given to exec."""
     given = sys.orig_argv
     if file == "<string>" and "-c" in given[:-1]:
         yield given[given.index("-c") + 1], "exec"
@@ -94,7 +93,7 @@ def _holds(made: CodeType, code: CodeType) -> bool:
     return made == code or any(isinstance(c, CodeType) and _holds(c, code) for c in made.co_consts)
 
 
-def locals_of(frame: FrameType) -> dict[str, Any]:
+def locals_of(frame: FrameType) -> dict[str, object]:
     """A copy of a frame's own variables, of which nothing stays with the frame."""
     code = frame.f_code
     local = frame.f_locals

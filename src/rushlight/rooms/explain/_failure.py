@@ -14,7 +14,7 @@ from inspect import Parameter, signature
 from itertools import islice
 from math import prod
 from types import FrameType, TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, TypeGuard, TypeVar
 
 from .. import _core
 from .._base import FOLDER
@@ -22,12 +22,14 @@ from .._base.errors import program_frame
 from .._base.sources import locals_of
 from .._core import Tensor
 from ..nn.modules.container import Sequential
+from ..nn.modules.module import Module
 from ._graph import Node, read_node
-from ._names import inside, is_module, quiet, shown_name, variables_of
+from ._names import inside, quiet, shown_name, variables_of
 from ._text import in_columns
 
 __all__ = ["add_model"]
 
+_T = TypeVar("_T")
 _TOLD = {RuntimeError, NotImplementedError, TypeError, ValueError, IndexError}
 _STEPS, _ROWS = 500, 12
 """How far the graph is followed, and how many layers are listed."""
@@ -61,6 +63,10 @@ def add_model(error: Exception) -> None:
         error.args = (f"{error.args[0]}\n{text}",)
 
 
+def _is(value: object, kind: type[_T]) -> TypeGuard[_T]:
+    return issubclass(type(value), kind)  # isinstance() would ask a proxy, which may do anything
+
+
 def _steps_of(trace: TracebackType | None) -> Iterator[TracebackType]:
     while trace is not None:
         yield trace
@@ -77,10 +83,15 @@ class _Layer(NamedTuple):
 class _Call(NamedTuple):
     """A call of a module that runs."""
 
-    module: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    module: Module
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
     frame: FrameType
+
+    @classmethod
+    def of(cls, frame: FrameType) -> Self:
+        known: dict[str, Any] = locals_of(frame)
+        return cls(known["self"], known["args"], known["kwargs"], frame)
 
 
 class _Failure:
@@ -94,13 +105,12 @@ class _Failure:
         self.calls: list[_Call] = []
         while frame is not None:
             if frame.f_code is inner.f_code:
-                known = locals_of(frame)
-                self.calls.insert(0, _Call(*map(known.get, ("self", "args", "kwargs")), frame))
+                self.calls.insert(0, _Call.of(frame))
             frame = frame.f_back
         self.module = self.calls[-1].module
         self.outer = self.calls[0].module
         self.name = self._outer_name()
-        self.paths: dict[int, tuple[Any, str]] = {}
+        self.paths: dict[int, tuple[Module, str]] = {}
         for call in self.calls:
             module = call.module
             label = self.paths.get(id(module), (module, type(module).__name__))[1]
@@ -112,17 +122,17 @@ class _Failure:
         }
 
     def _outer_name(self) -> str:
-        """The name of the outermost module in the program that calls it: of all that the variables
-        offer the one that says most, as `blocks.0` rather than `b`."""
+        """The name of the outermost module in the program, the longest that its variables have:
+        `blocks.0` rather than `b`."""
         frame, _ = program_frame(self.calls[0].frame.f_back)
         known = variables_of(frame) if frame is not None else []
         for label, value in list(known):
-            if label == "self" and not is_module(value):
+            if label == "self" and not _is(value, Module):
                 known += [(f"self.{n}", v) for n, v in getattr(value, "__dict__", {}).items()]
         found = [
             f"{label}.{path}".rstrip(".")
             for label, value in known
-            if is_module(value)
+            if _is(value, Module)
             for path, part in value.named_modules()
             if part is self.outer
         ]
@@ -141,7 +151,7 @@ class _Failure:
             lines += self._way(next(iter(came.values()), None))
         return "\n".join(lines)
 
-    def _known(self, module: Any) -> str:
+    def _known(self, module: Module) -> str:
         """The path of a module and its class; of a nameless one the class alone."""
         path, text = self.paths[id(module)][1], _class_text(module)
         return text if path == type(module).__name__ else f"{path}, {text}"
@@ -152,7 +162,7 @@ class _Failure:
         """The tensors that the module was called with, by the names of its parameters."""
         call = self.calls[-1]
         names = iter(signature(self.module.forward).parameters.values())
-        found: dict[str, Tensor] = {}
+        found: dict[str, object] = {}
         parameter: Parameter | None = None
         for number, value in enumerate(call.args):
             if parameter is None or parameter.kind is not Parameter.VAR_POSITIONAL:
@@ -160,7 +170,7 @@ class _Failure:
             name = f"argument {number + 1}" if parameter is None else parameter.name
             found[name if name not in found else f"{name}[{number}]"] = value
         found |= call.kwargs
-        return {name: v for name, v in found.items() if issubclass(type(v), Tensor)}
+        return {name: v for name, v in found.items() if _is(v, Tensor)}
 
     def _expression(self, came: dict[str, Tensor]) -> list[str]:
         """The tensors that stand in the expression of the program that failed, with their shapes,
@@ -184,7 +194,7 @@ class _Failure:
         known = locals_of(frame)
         for node in ast.walk(called):
             value = _plain_value(node, known)
-            if issubclass(type(value), Tensor) and not any(value is v for v in came.values()):
+            if _is(value, Tensor) and not any(value is v for v in came.values()):
                 found[ast.unparse(node)] = value
         return [f"  {name}: {_shape_text(v)}{self._made_by(v)}" for name, v in found.items()]
 
@@ -198,7 +208,8 @@ class _Failure:
             return f", made by {self._known(before)}"
         nodes = self._nodes(value)
         if not nodes:
-            return ""
+            before = self._by_the_source(value)
+            return "" if before is None else f", made by {self._known(_last(before))}"
         node, module = nodes[0]
         if module is not None:
             return f", made by {self._known(module)}"
@@ -207,13 +218,14 @@ class _Failure:
         after = "" if first is None else f", after {self._known(first)}"
         return f", made by {shown_name(node.title)}{place}{after}"
 
-    def _neighbour(self, value: Tensor) -> Any:
-        """The module before the failing one in a Sequential that gave it the tensor; else None."""
+    def _neighbour(self, value: Tensor) -> Module | None:
+        """The module before the failing one in a Sequential, where the tensor is its result."""
         for call in reversed(self.calls):
             caller = call.frame.f_back
-            here = caller is not None and caller.f_code is _IN_TURN
-            known = locals_of(caller) if here else {}
-            if known.get("input") is not value:
+            if caller is None or caller.f_code is not _IN_TURN:
+                return None
+            known: dict[str, Any] = locals_of(caller)
+            if known["input"] is not value:
                 return None
             parts = list(known["self"]._modules.values())
             at = [n for n, part in enumerate(parts) if part is call.module]
@@ -223,12 +235,35 @@ class _Failure:
                 return _last(parts[at[0] - 1])
         return None
 
-    def _nodes(self, value: Tensor) -> list[tuple[Node, Any]]:
+    def _by_the_source(self, value: Tensor) -> Module | None:
+        """The module whose result the tensor is, as the function says that called the failing one:
+        `norm(fc(x))`, or a line before it in the same block, `h = fc(x)`."""
+        call = self.calls[-1]
+        frame = call.frame.f_back
+        given = [n for n, v in enumerate(call.args) if v is value]
+        if frame is None or len(given) != 1:
+            return None
+        block, at, called = _running_call(frame)
+        if called is None or len(called.args) <= given[0]:
+            return None
+        made: ast.AST | None = called.args[given[0]]
+        if isinstance(made, ast.Name):
+            name = made.id
+            stores = [s for s in reversed(block[:at]) if name in _stored(s)]
+            match stores[:1]:
+                case [ast.Assign(targets=[ast.Name()], value=made)]:
+                    pass
+                case _:
+                    return None
+        found = _plain_value(made.func, locals_of(frame)) if isinstance(made, ast.Call) else None
+        return found if _is(found, Module) and id(found) in self.paths else None
+
+    def _nodes(self, value: Tensor) -> list[tuple[Node, Module | None]]:
         """The nodes on the way to a tensor, the youngest first, each with the module whose
         parameters it uses."""
         edge = _core.gradient_edge(inside(value))
         raw = None if edge is None else edge[0]
-        found: list[tuple[Node, Any]] = []
+        found: list[tuple[Node, Module | None]] = []
         while raw is not None and not isinstance(raw, _core.AccumulateGrad):
             if len(found) == _STEPS:
                 break
@@ -250,7 +285,7 @@ class _Failure:
             if way and way[-1].who == who and module is not None:
                 way.pop()
             way.append(_Layer(who, node.outputs[0][0]))
-        given = [v for v in self.calls[0].args if issubclass(type(v), Tensor)]
+        given = [v for v in self.calls[0].args if _is(v, Tensor)]
         if len(way) < 2:
             return []
         shown = [["…", ""]] if len(way) > _ROWS else []
@@ -272,10 +307,9 @@ class _Failure:
                 continue
             word, other = _WORDS.get(parameter.dtype.name), _WORDS.get(value.dtype.name)
             if word is not None:
-                return (
-                    f"{name} is {value.dtype.name}, its parameters are {parameter.dtype.name}. "
-                    f"Call {name}.{word}()" + (f", or {self.name}.{other}()." if other else ".")
-                ), False
+                said = f"{name} is {value.dtype.name}, its parameters are {parameter.dtype.name}"
+                or_else = f", or {self.name}.{other}()" if other else ""
+                return f"{said}. Call .{word}() on the data{or_else}.", False
         return "", False
 
 
@@ -290,7 +324,7 @@ _SIZES: dict[str, Any] = {
 }
 
 
-def _size_text(module: Any, value: Tensor) -> str:
+def _size_text(module: Module, value: Tensor) -> str:
     """`in_features=2 got 3`, where an input has another size than a module of the library takes."""
     shape = tuple(value.shape)
     for name, where in _SIZES.items():
@@ -320,28 +354,57 @@ def _is_own(kind: type) -> bool:
     return str(code.co_filename).startswith(FOLDER)
 
 
-def _last(module: Any) -> Any:
+def _last(module: Module) -> Module:
     """The module that gave the result of a Sequential: the last one inside."""
     while type(module).forward is Sequential.forward and module._modules:
         module = list(module._modules.values())[-1]
     return module
 
 
-def _plain_value(node: ast.AST, known: dict[str, Any]) -> Any:
-    """The value of `x` or `self.x`, as far as no code of the program runs for that; else None."""
+def _plain_value(node: ast.AST, known: dict[str, object]) -> object:
+    """The value of `x` or `self.x.y`, as far as no code of the program runs for that; else None."""
     if isinstance(node, ast.Name):
         return known.get(node.id)
-    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+    if not isinstance(node, ast.Attribute):
         return None
-    owner = getattr(known.get(node.value.id), "__dict__", {})
-    return {**owner, **owner.get("_buffers", {}), **owner.get("_parameters", {})}.get(node.attr)
+    owner = getattr(_plain_value(node.value, known), "__dict__", {})
+    members = [owner, *(owner.get(f"_{kind}", {}) for kind in ("buffers", "parameters", "modules"))]
+    return next((held[node.attr] for held in members if node.attr in held), None)
+
+
+def _running_call(frame: FrameType) -> tuple[list[ast.stmt], int, ast.Call | None]:
+    """The call that a frame waits for; the block of statements around that call, and which one."""
+    where = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    source = "".join(linecache.getlines(frame.f_code.co_filename))
+    for node in ast.walk(ast.parse(source)):
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            for at, statement in enumerate(block if isinstance(block, list) else ()):
+                if isinstance(statement, (ast.Assign, ast.Return, ast.Expr)):
+                    for part in ast.walk(statement):
+                        if isinstance(part, ast.Call) and where == _place_of(part):
+                            return block, at, part
+    return [], 0, None
+
+
+def _place_of(node: ast.expr) -> tuple[int, int | None, int, int | None]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _stored(statement: ast.stmt) -> set[str]:
+    """The variables that a statement sets, at any depth."""
+    return {
+        part.id
+        for part in ast.walk(statement)
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)
+    }
 
 
 def _shape_text(value: Tensor) -> str:
     return f"{value.dtype.name} {list(value.shape)}"
 
 
-def _class_text(module: Any) -> str:
+def _class_text(module: Module) -> str:
     """`Linear(16, 64)`: the class, and what had to be given to make it."""
     kind = type(module)
     said = module.extra_repr()
