@@ -59,7 +59,7 @@ def _statement(text: str, left: int) -> str:
 
 def _told(file: str) -> Iterator[tuple[str, str]]:
     """Sources that may have that name: the program of `python -c`; what was typed, latest first;
-    the texts that running functions hold, among them those that were given to exec."""
+    the texts in running functions, where a text given to exec may be."""
     given = sys.orig_argv
     if file == "<string>" and "-c" in given[:-1]:
         yield given[given.index("-c") + 1], "exec"

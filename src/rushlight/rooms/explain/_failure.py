@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import linecache
 import opcode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from inspect import Parameter, signature
 from itertools import islice
 from math import prod
 from types import FrameType, TracebackType
-from typing import Any, NamedTuple, Self, TypeGuard, TypeVar
+from typing import NamedTuple, Self, TypeGuard, TypeVar, cast
 
 from .. import _core
 from .._base import FOLDER
@@ -90,8 +90,9 @@ class _Call(NamedTuple):
 
     @classmethod
     def of(cls, frame: FrameType) -> Self:
-        known: dict[str, Any] = locals_of(frame)
-        return cls(known["self"], known["args"], known["kwargs"], frame)
+        module, args, kwargs = map(locals_of(frame).get, ("self", "args", "kwargs"))
+        kept = cast("dict[str, object]", kwargs)
+        return cls(cast("Module", module), cast("tuple[object, ...]", args), kept, frame)
 
 
 class _Failure:
@@ -224,10 +225,10 @@ class _Failure:
             caller = call.frame.f_back
             if caller is None or caller.f_code is not _IN_TURN:
                 return None
-            known: dict[str, Any] = locals_of(caller)
-            if known["input"] is not value:
+            known = locals_of(caller)
+            if known["input"] is not value or not _is(around := known["self"], Sequential):
                 return None
-            parts = list(known["self"]._modules.values())
+            parts = list(around._modules.values())
             at = [n for n, part in enumerate(parts) if part is call.module]
             if len(at) != 1:
                 return None
@@ -314,7 +315,7 @@ class _Failure:
 
 
 # The sizes that modules are made with, and the dimension of an input that they are about.
-_SIZES: dict[str, Any] = {
+_SIZES: dict[str, Callable[[Module], int | slice]] = {
     "in_features": lambda m: -1,
     "input_size": lambda m: -1,
     "in_channels": lambda m: -1 - len(m.kernel_size),
@@ -373,17 +374,17 @@ def _plain_value(node: ast.AST, known: dict[str, object]) -> object:
 
 
 def _running_call(frame: FrameType) -> tuple[list[ast.stmt], int, ast.Call | None]:
-    """The call that a frame waits for; the block of statements around that call, and which one."""
+    """The call that a frame waits for, behind the block of its statement and the place in there."""
     where = list(frame.f_code.co_positions())[frame.f_lasti // 2]
     source = "".join(linecache.getlines(frame.f_code.co_filename))
     for node in ast.walk(ast.parse(source)):
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
-            for at, statement in enumerate(block if isinstance(block, list) else ()):
+            for at, statement in enumerate(block if isinstance(block, list) else []):
                 if isinstance(statement, (ast.Assign, ast.Return, ast.Expr)):
                     for part in ast.walk(statement):
                         if isinstance(part, ast.Call) and where == _place_of(part):
-                            return block, at, part
+                            return cast("list[ast.stmt]", block), at, part
     return [], 0, None
 
 
@@ -409,7 +410,7 @@ def _class_text(module: Module) -> str:
     kind = type(module)
     said = module.extra_repr()
     try:
-        call: Any = ast.parse(f"f({said})", mode="eval").body
+        call = cast("ast.Call", ast.parse(f"f({said})", mode="eval").body)
     except SyntaxError:
         pass
     else:
