@@ -320,7 +320,7 @@ def test_each_error_is_told_once_and_its_traceback_is_the_same():
         model(torch.ones(4, 3))
     assert str(error.value).count("in_features=2") == 1
     names = [f.name for f in traceback.extract_tb(error.value.__traceback__)]
-    assert names[1:-1] == ["__call__", "forward"] * 4
+    assert [n for n in names if n in ("__call__", "forward")] == ["__call__", "forward"] * 4
 
 
 def test_hooks_are_between():
