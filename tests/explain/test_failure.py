@@ -220,6 +220,32 @@ def test_sizes_of_layers(make, shape, hint):
     assert f"\nin layer, {hint}\n" in text
 
 
+def test_a_size_that_the_error_is_not_about_is_no_hint():
+    layer = nn.BatchNorm2d(3)
+    assert failing(lambda: layer(torch.ones(2, 4)), ValueError) == [
+        "expected 4D input (got 2D input)",
+        "in layer, BatchNorm2d(3)",
+        "  input: float32 [2, 4]",
+    ]
+
+
+def test_assertions():
+    """The library's have a longer text, the program's a note."""
+    layer = nn.MultiheadAttention(8, 2)
+    lines = failing(lambda: layer(*[torch.ones(3, 2, 6)] * 3), AssertionError)
+    assert lines == [
+        "was expecting embedding dimension of 8, but got 6",
+        "in layer, MultiheadAttention: embed_dim=8 got 6",
+        "  query: float32 [3, 2, 6]",
+        "  key: float32 [3, 2, 6]",
+        "  value: float32 [3, 2, 6]",
+    ]
+    mine = Raises(AssertionError())
+    with pytest.raises(AssertionError) as error:
+        mine(torch.ones(2))
+    assert error.value.args == () and error.value.__notes__[0].startswith("in mine, Raises()")
+
+
 def test_data_of_another_type():
     np = pytest.importorskip("numpy")
     model = nn.Sequential(nn.Linear(2, 3))

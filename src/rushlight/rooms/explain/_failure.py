@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import opcode
+import re
 from collections.abc import Callable, Iterator
 from inspect import Parameter, signature
 from itertools import islice
@@ -30,7 +31,7 @@ from ._text import in_columns
 __all__ = ["add_model"]
 
 _T = TypeVar("_T")
-_TOLD = {RuntimeError, NotImplementedError, TypeError, ValueError, IndexError}
+_TOLD = {RuntimeError, NotImplementedError, TypeError, ValueError, IndexError, AssertionError}
 _STEPS, _ROWS = 500, 12
 """How far the graph is followed, and how many layers are listed."""
 _IN_TURN = Sequential.forward.__code__
@@ -300,7 +301,7 @@ class _Failure:
     def _hint(self, came: dict[str, Tensor]) -> tuple[str, bool]:
         """A sentence that fits, or ""; and whether it is about a size."""
         for name, value in came.items():
-            wanted = _size_text(self.module, value)
+            wanted = _size_text(self.module, value, self.said)
             if wanted:
                 return wanted, True
             parameter = next((p for p in self.module.parameters() if p.is_floating_point()), None)
@@ -318,6 +319,7 @@ class _Failure:
 _SIZES: dict[str, Callable[[Module], int | slice]] = {
     "in_features": lambda m: -1,
     "input_size": lambda m: -1,
+    "embed_dim": lambda m: -1,
     "in_channels": lambda m: -1 - len(m.kernel_size),
     "num_features": lambda m: 1,
     "num_channels": lambda m: 1,
@@ -325,8 +327,9 @@ _SIZES: dict[str, Callable[[Module], int | slice]] = {
 }
 
 
-def _size_text(module: Module, value: Tensor) -> str:
-    """`in_features=2 got 3`, where an input has another size than a module of the library takes."""
+def _size_text(module: Module, value: Tensor, said: str) -> str:
+    """`in_features=2 got 3`, where an input has another size than a module of the library takes,
+    and that is what the error is about: it says the size."""
     shape = tuple(value.shape)
     for name, where in _SIZES.items():
         wanted = module.__dict__.get(name)
@@ -336,7 +339,8 @@ def _size_text(module: Module, value: Tensor) -> str:
             got = shape[where(module)]
         except IndexError:
             continue
-        if got == wanted:
+        numbers = re.findall(r"\d+(?![D\d])", said)
+        if got == wanted or str(got if isinstance(got, int) else got[-1]) not in numbers:
             continue
         if isinstance(got, tuple) and len(wanted) == 1 == len(got):
             wanted, got = wanted[0], got[0]
