@@ -91,7 +91,7 @@ std::string site_text(Site site) {
   std::string text = std::string("    File \"") + (file ? file : "?") + "\", line " + std::to_string(line) + ", in " +
                      (function ? function : "?") + "\n";
   Ref module(PyImport_ImportModule("rushlight._base.sources"));
-  Ref source(module ? PyObject_CallMethod(module.get(), "line_of", "Oi", held.get(), line) : nullptr);
+  Ref source(module ? PyObject_CallMethod(module.get(), "line_of", "Oii", held.get(), line, site.at) : nullptr);
   const char* words = source ? PyUnicode_AsUTF8(source.get()) : nullptr;
   if (words && *words) text += std::string("      ") + words + "\n";
   PyErr_Clear();

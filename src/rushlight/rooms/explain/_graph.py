@@ -24,7 +24,7 @@ from .._core import Tensor
 from ..autograd.graph import GradientEdge
 from ._names import Names, inside
 
-__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users"]
+__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users", "read_node"]
 
 _RESULT = re.compile(r"out\d*")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -259,7 +259,7 @@ class Graph:
             raw = waiting.pop()
             if raw in found:
                 continue
-            node, to = _node(raw)
+            node, to = read_node(raw)
             found[raw] = node
             arrows.append((node, to))
             waiting.extend(target for target, *_ in reversed(to))
@@ -384,7 +384,9 @@ def _title(raw: Any) -> str:
     return _WORDS.sub("_", name).lower()
 
 
-def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
+def read_node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
+    """A node of the core as data, and where its gradients go: to which node, the numbers of the
+    argument and of that node's output, the argument's name."""
     edges, saved, made, freed, released, write = _core.node_facts(raw)
     node = Node(
         number=-1,
