@@ -5,6 +5,7 @@ PyTorch's own way to walk a graph (`next_functions`), or from the program as it 
 """
 
 import contextlib
+import functools
 import gc
 import itertools
 import random
@@ -459,11 +460,41 @@ def test_scopes_as_they_were_recorded():
     g = explain.graph(y, recording=recorded)
     assert [(n.title, n.scope) for n in g.nodes if n.kind != "leaf"] == [
         ("exp", ()),
-        ("linear", ("Sequential", "1")),
-        ("add", ("Sequential", "0")),
-        ("tanh", ("Sequential", "0")),
-        ("linear", ("Sequential", "0", "0.inner")),
+        ("linear", ("net", "1")),
+        ("add", ("net", "0")),
+        ("tanh", ("net", "0")),
+        ("linear", ("net", "0", "0.inner")),
     ]
+
+
+@pytest.mark.parametrize("recorded", [False, True], ids=["by parameters", "recorded"])
+def test_instances_of_one_class_at_script_level(recorded):
+    blocks = nn.ModuleList(Block() for _ in range(3))
+    others = [nn.Linear(2, 2) for _ in range(2)]
+    with explain.recording() if recorded else contextlib.nullcontext() as notes:
+        x = functools.reduce(lambda y, module: module(y), [*blocks, *others], leaf(1, 2))
+    g = explain.graph(x, recording=notes)
+    assert [n.scope for n in reversed(g.nodes) if n.title == "linear"] == [
+        ("blocks.0", "inner"),
+        ("blocks.1", "inner"),
+        ("blocks.2", "inner"),
+        ("others[0]",),
+        ("others[1]",),
+    ]
+    assert g.kinds["blocks.1"] == "Block" and g.kinds["others[0]"] == "Linear"
+
+
+@pytest.mark.parametrize("recorded", [False, True], ids=["by parameters", "recorded"])
+def test_each_call_of_a_module_is_known(recorded):
+    cell = nn.Linear(2, 2)
+    with explain.recording() if recorded else contextlib.nullcontext() as notes:
+        h = leaf(1, 2)
+        for _ in range(4):
+            h = cell(h).tanh()
+    g = explain.graph(h, recording=notes)
+    calls = [n for n in g.nodes if n.title == "linear"]
+    assert {n.scope for n in calls} == {("cell",)} and len({n.calls for n in calls}) == 4
+    assert {n.scope for n in g.nodes if n.title == "tanh"} == {()}
 
 
 def test_scopes_after_a_module_that_raised():
@@ -657,7 +688,7 @@ def test_a_graph_inside_of_a_recording_and_of_its_module():
         net(leaf(1, 2))
         y = net(leaf(1, 2)).sum()
         after = [(node.title, node.scope) for node in explain.graph(y).nodes[:3]]
-    inside = [("tanh", ("Outer",)), ("linear", ("Outer", "inner"))]
+    inside = [("tanh", ("net",)), ("linear", ("net", "inner"))]
     assert net.seen == inside
     assert after == [("sum", ()), *inside]
 

@@ -128,7 +128,8 @@ class Node:
     number: its place in `Graph.nodes`. kind: "op", "leaf", "function" (a custom Function) or
     "write" (a write through a view, whose own node is `write` until it is freed). label: the
     program's name for its result, "" where there is none. labels: the same for each result, by its
-    number.
+    number. scope: the modules around the call; calls: which call of each of these modules made the
+    node, as the number of the call's first node and the line that called the module.
     """
 
     number: int
@@ -147,6 +148,7 @@ class Node:
     labels: dict[int, str] = field(default_factory=dict)
     values: dict[int, Tensor] = field(default_factory=dict)
     scope: tuple[str, ...] = ()
+    calls: tuple[tuple[int, Place | None], ...] = ()
     write: Any = None
 
     @property
