@@ -434,6 +434,47 @@ def test_inside_of_a_transform():
     assert seen == [[("sum", (2,)), ("mul", (2, 3)), ("w", (3,))]]
 
 
+# ---- marks
+
+
+class Halved(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x / 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g / 2
+
+
+def line_of(text):
+    """The number of the first line of this file that begins with that text."""
+    with open(__file__, encoding="utf-8") as file:
+        return next(n for n, line in enumerate(file, 1) if line.strip().startswith(text))
+
+
+def test_what_changes_a_backward_is_marked():
+    x, layer = leaf(2, 3), nn.Linear(3, 3)
+    x.register_hook(lambda g: g * 2)
+    h = torch.utils.checkpoint.checkpoint(lambda t: layer(t).tanh(), x, use_reentrant=False)
+    y = Halved.apply(h) * 1
+    y[0] = 3.0
+    y.grad_fn.register_prehook(print)
+    g = explain.graph(y.sum())
+    marks = {node.title: node.marks for node in g.nodes}
+    assert marks["tanh"] == marks["linear"] == ["recomputed in backward"]
+    (function,) = marks["Halved"]
+    assert function.startswith("class Halved, ")
+    assert function.endswith(f"test_graph.py:{line_of('class Halved')}")
+    assert marks["fill_"] == ["written in place through a view", "hook print"]
+    (hook,) = marks["x"]
+    assert hook.startswith("hook <lambda>, ")
+    assert hook.endswith(f"test_graph.py:{line_of('x.register_hook(lambda g')}")
+    assert marks["sum"] == marks["mul"] == marks["weight"] == []
+    said = str(explain.saved(y.sum()))
+    assert said.count("recomputed in backward") == 3 and "Holder" not in said
+
+
 # ---- scopes
 
 

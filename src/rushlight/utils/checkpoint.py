@@ -192,6 +192,7 @@ class _Holder:
     computed it again."""
 
     __slots__ = ("__weakref__", "values")
+    recomputed = True  # what `explain` says of the value
 
     def __init__(self) -> None:
         self.values: dict[Any, Any] = {}

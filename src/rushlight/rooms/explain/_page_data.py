@@ -118,6 +118,7 @@ class _Page:
             rules=self._rules(node),
             scope=list(node.scope),
             saved=self._saved(node),
+            marks=[shown_name(mark) for mark in node.marks],
         )
 
     def _place(self, place: Place | None) -> int:

@@ -39,6 +39,7 @@ function readGraph(data) {
     bytes: row.bytes ?? 0,
     rules: (row.rules ?? []).map((at) => rules[at]).filter((rule) => rule.text),
     scope: row.scope ?? [],
+    marks: row.marks ?? [],
     out: [],
     into: [],
   }));
@@ -71,6 +72,9 @@ function readGraph(data) {
     kind: row.kind ?? "graph",
     detail: row.detail ?? "",
     bytes: row.bytes ?? 0,
+    place: row.place ? graph.places[row.place - 1] : null,
+    steps: row.steps ?? null,
+    curve: (row.curve ?? []).map((norm) => (norm === null ? null : number(norm))),
     boxes: [],
     nodes: [],
   }));
@@ -210,6 +214,18 @@ function chain(graph, id) {
   const found = [];
   for (let at = id; at !== null; at = graph.boxes[at].parent) found.push(at);
   return found.reverse();
+}
+
+/** The boxes that lead from a loop to one of its steps, the step last. */
+function boxesToStep(graph, loop, step) {
+  const found = [];
+  const next = (id) =>
+    graph.boxes[id].boxes.find((inner) => {
+      const [first, last] = graph.boxes[inner].steps ?? [1, 0];
+      return first <= step && step <= last;
+    });
+  for (let at = next(loop); at !== undefined; at = next(at)) found.push(at);
+  return found;
 }
 
 /** Leaves below a box. */

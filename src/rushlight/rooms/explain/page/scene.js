@@ -4,7 +4,7 @@
 const OPEN_WHEN_FEWER = 60; // a graph of so many nodes shows all of them at first
 const MOST_SHOWN = 1500;
 const SIDE_GAP = 90;
-const SMALL = 0.4; // the least scale at which a graph is shown at first
+const SMALL = 0.92; // the least scale at which a graph is shown at first: texts of 12 px are 11
 
 const WORST = ["nan", "exploding", "zero", "tiny", "normal", "none"];
 
