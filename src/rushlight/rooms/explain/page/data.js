@@ -181,12 +181,13 @@ function nameNodes(graph) {
     const node = graph.nodes[id];
     node.called = node.label || (node.kind === "constant" ? node.title : "");
   }
-  // Arguments have greater numbers than the calls that take them, constants the greatest.
+  // A result without a name is called by the line that made it.
   for (let id = graph.nodes.length - 1; id >= 0; id--) {
     const node = graph.nodes[id];
     if (node.called) continue;
     node.expression = joined(graph, node);
-    node.called = node.expression || `${node.title || node.kind}${subscript(id)}`;
+    const name = node.title || node.kind;
+    node.called = node.expression || (node.place ? `${name}, ${placeText(node.place)}` : name);
   }
 }
 
@@ -206,8 +207,6 @@ function joined(graph, node) {
   const text = (turned ? names.reverse() : names).join(sign);
   return text.length > 20 ? "" : text;
 }
-
-const subscript = (n) => String(n).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
 
 /** The boxes around a box, the outermost (the graph) first, itself last. */
 function chain(graph, id) {
