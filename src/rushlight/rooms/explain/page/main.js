@@ -36,7 +36,7 @@ class Page {
       .filter(Boolean)
       .join(" · ");
     this.wire();
-    this.refresh({ fit: true });
+    this.refresh({ fit: true, least: READABLE });
     this.showPanel();
   }
 
