@@ -431,7 +431,7 @@ def test_a_loop_is_one_box_with_a_curve_and_opens_at_any_step(opened_data):
 
 def test_the_first_look_is_large_enough_to_read(opened, opened_data):
     for tab in (opened("gpt"), opened("perceptron"), opened("great"), opened_data(long_loop())):
-            scale = float(tab.locator("#canvas").get_attribute("data-scale"))
+        scale = float(tab.locator("#canvas").get_attribute("data-scale"))
         sizes = tab.eval_on_selector_all(
             "#camera text *, #panel *, #legend *, #bar *",
             "all => all.filter(e => e.textContent.trim() && e.getClientRects().length)"

@@ -167,7 +167,7 @@ class Node:
 
     @property
     def marks(self) -> list[str]:
-        """Facts that change what backward does here: a checkpoint, a custom Function's class, hooks,
+        """Facts that change what backward does here: a checkpoint, a custom Function's class, a hook,
         a write through a view; with the lines of the program that say so."""
         found = []
         if any(saved.state == "recomputed" for saved in self.saved):
