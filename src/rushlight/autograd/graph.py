@@ -201,7 +201,7 @@ class NodeHooks:
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor
 
     @property
-    def functions(self) -> list[Any]:
+    def functions(self) -> list[object]:
         """The functions that the program registered, of all kinds."""
         tables = [*self.on_tensor.values(), self.pre, self.post, self.after_accumulate or {}]
         return [hook for table in tables for hook in list(table.values())]

@@ -157,8 +157,8 @@ def _loops(box: Box) -> list[Box | Node]:
 def _repeated(
     keys: Sequence[int], sizes: Sequence[int], at: int, again: Sequence[int]
 ) -> tuple[int, int]:
-    """The length of the shortest step of a loop that begins at a call, and how often the step
-    comes; (1, 1) where none begins. again: the next calls that are the same as the first."""
+    """The length of the shortest step of a loop from a call on, and the number of steps; (1, 1)
+    without a loop. again: the next calls equal to the first."""
     for second in again:
         length = second - at
         most = length * (_STEPS - 1)

@@ -167,8 +167,8 @@ class Node:
 
     @property
     def marks(self) -> list[str]:
-        """Facts that change what backward does here: a checkpoint, a custom Function's class, a hook,
-        a write through a view; with the lines of the program that say so."""
+        """Facts that change what backward does here: a checkpoint, a Function's class, hooks, a
+        write through a view; with the lines of the program."""
         found = []
         if any(saved.state == "recomputed" for saved in self.saved):
             found.append("recomputed in backward")
@@ -357,15 +357,15 @@ def add_users(node: Node, found: set[Node]) -> None:
                 waiting.append(edge.source)
 
 
-def _defined(what: Any) -> str:
+def _defined(what: object) -> str:
     """Where a function or a class was written, `, train.py:3`; "" where Python does not know."""
     import inspect
 
-    code = getattr(inspect.unwrap(what), "__code__", None)
+    code = getattr(what, "__code__", None)
     try:
         if code is not None:
             return f", {Place(code.co_filename, code.co_firstlineno, '')}"
-        file = inspect.getsourcefile(what)
+        file = inspect.getsourcefile(what)  # type: ignore[arg-type]
         return f", {Place(file, inspect.getsourcelines(what)[1], '')}" if file else ""
     except (OSError, TypeError):
         return ""

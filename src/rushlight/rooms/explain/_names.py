@@ -199,7 +199,7 @@ def is_module(value: object) -> bool:
     return nn is not None and issubclass(type(value), nn.Module)
 
 
-def is_container(module: Any) -> bool:
+def is_container(module: object) -> bool:
     """Whether a module only holds others, and is never called: a ModuleList, a ModuleDict."""
     nn = sys.modules["rushlight.nn"]
     return isinstance(module, (nn.ModuleList, nn.ModuleDict))

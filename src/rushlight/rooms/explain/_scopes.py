@@ -37,7 +37,7 @@ class _Span(NamedTuple):
     last: int
     path: tuple[str, ...]
     place: Place | None = None
-    root: weakref.ref[Any] | None = None
+    root: weakref.ref[object] | None = None
 
 
 class _Running(threading.local):
@@ -298,9 +298,8 @@ def _by_parameters(graph: Graph) -> list[_Span]:
 
 
 def _calls(uses: list[list[int]]) -> list[tuple[int, int]]:
-    """The first and the last node of each call of a module, whose parameters are used by the nodes
-    with these numbers. A call uses each parameter as often as the others; where the calls cannot be
-    told apart they are one."""
+    """The first and the last node of each call of a module. uses: by parameter, the numbers of the
+    nodes that use the parameter. Calls that overlap count as one."""
     if not uses:
         return []
     calls = [(min(each), max(each)) for each in zip(*map(sorted, uses), strict=False)]

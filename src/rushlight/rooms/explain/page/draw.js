@@ -140,7 +140,7 @@ function boxParts(graph, id) {
   return [found];
 }
 
-/** The curve of a gradient's norm over the steps of a loop, by powers of ten where norms differ much. */
+/** The curve of a norm over the steps of a loop, by powers of ten where norms differ much. */
 function curveElement(norms, x, y, width, height) {
   const known = norms.filter((norm) => Number.isFinite(norm));
   const least = Math.min(...known.filter((norm) => norm > 0));

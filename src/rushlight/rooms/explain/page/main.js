@@ -690,7 +690,7 @@ class Page {
   }
 }
 
-/** What is open at first: all but loops, or in a graph with much in it the outermost boxes, until some are seen. */
+/** The boxes open at first: all but loops; of a large graph the outermost, until some are seen. */
 function firstOpen(graph) {
   const open = new Set([0]);
   const folds = new Set();
