@@ -47,7 +47,7 @@ class Box:
 
 
 def calls_in(items: Sequence[Box | Node]) -> list[Node]:
-    """All calls among items and in those that are boxes, in the order in which they were made."""
+    """All calls among items and inside the boxes, in the order of creation."""
     found: list[Node] = []
     waiting = list(reversed(items))
     while waiting:
@@ -131,7 +131,7 @@ def _into_loops(box: Box) -> None:
 
 
 def _loops(box: Box) -> list[Box | Node]:
-    """What a box holds, with what comes again and again folded into loops."""
+    """The calls and boxes of a box, with repeated ones folded into loops."""
     items, found = box.inside, list[Box | Node]()
     number: dict[object, int] = {}
     keys = [number.setdefault(_key(item), len(number)) for item in items]

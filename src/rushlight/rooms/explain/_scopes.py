@@ -42,7 +42,7 @@ class _Span(NamedTuple):
 
 class _Running(threading.local):
     """The modules that run on a thread, the outermost first, each with the number of the youngest
-    node before it and the line that calls it."""
+    node before the call and with the line of the call."""
 
     def __init__(self) -> None:
         self.modules: list[tuple[int, Any, Place | None]] = []
