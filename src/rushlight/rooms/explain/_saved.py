@@ -141,7 +141,7 @@ def _table(graph: Graph) -> SavedTable:
         parameters=of_leaves,
         variables=of_variables,
         freed=unique - of_leaves - of_variables,
-        packed=sum(row.state == "packed" and row.shape is None for row in rows),
+        packed=sum(row.shape is None for row in rows),
         gone=freed_text(graph),
         rounds=_rounds(graph),
     )
