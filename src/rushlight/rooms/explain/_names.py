@@ -19,6 +19,7 @@ __all__ = [
     "Names",
     "escaped",
     "inside",
+    "is_container",
     "is_module",
     "names_for",
     "quiet",
@@ -130,6 +131,7 @@ class Names:
         """Take in the modules among variables, but for those inside of others: where several of
         them have parameters, these go by the variable too, as `encoder.fc1.weight`."""
         found = [(label, m) for label, m in variables if is_module(m)]
+        found.sort(key=lambda named: named[0] == "self")  # a caller's name says more
         inside = {id(c) for _, m in found for c in m.modules() if c is not m}
         inside |= {id(c) for m in self.modules.values() for c in m.modules()}
         outer = {id(m): (label, m) for label, m in reversed(found) if id(m) not in inside}
@@ -197,6 +199,12 @@ def is_module(value: object) -> bool:
     """Whether a value is an `nn.Module`."""
     nn = sys.modules.get("rushlight.nn")
     return nn is not None and issubclass(type(value), nn.Module)
+
+
+def is_container(module: object) -> bool:
+    """Whether a module only holds others, and is never called: a ModuleList, a ModuleDict."""
+    nn = sys.modules["rushlight.nn"]
+    return isinstance(module, (nn.ModuleList, nn.ModuleDict))
 
 
 def _from_frames(found: Names) -> None:
