@@ -20,6 +20,7 @@ from typing import Any
 
 from .. import _core
 from .._base.dtypes import dtype
+from .._base.sources import cell
 from .._core import Tensor
 from ..autograd.graph import GradientEdge
 from ._names import Names, inside
@@ -44,7 +45,9 @@ class Place:
 
     @property
     def short(self) -> str:
-        """The file below the current folder, else its name."""
+        """The file below the current folder, else its name; `In[3]` for a notebook's cell."""
+        if name := cell(self.file):
+            return name
         try:
             inside = os.path.relpath(self.file)
         except (OSError, ValueError):  # another drive, or the folder is gone

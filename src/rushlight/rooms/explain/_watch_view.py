@@ -13,8 +13,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from .._base.sources import shell
 from ._watch import View, watch
-from ._watch_data import printable, shell
+from ._watch_data import printable
 from ._watch_table import table
 from ._watch_terminal import SHARE, Stream, Terminal, is_terminal
 
