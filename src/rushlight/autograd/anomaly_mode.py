@@ -176,12 +176,13 @@ def _place() -> list[str]:
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(FOLDER):
         frames.pop()
+    cells = [cell(frame.filename) for frame in frames]
     told = traceback.format_list(frames)
-    for n, frame in enumerate(frames):
-        if name := cell(frame.filename):
+    for n, (name, frame) in enumerate(zip(cells, frames, strict=True)):
+        if name:
             python = f'File "{frame.filename}", line {frame.lineno}'
             told[n] = told[n].replace(python, f"{name}:{frame.lineno}", 1)
-    return told
+    return told[next((n for n, name in enumerate(cells) if name), 0) :]  # below IPython's own
 
 
 def note_place(node: Any) -> None:

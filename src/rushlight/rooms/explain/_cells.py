@@ -17,11 +17,12 @@ from typing import Any
 from .. import _core
 from .._base.outside import np
 from .._core import Tensor
+from ._drawing import themed
 from ._graph import Place
 from ._names import quiet, shown_name
 from ._text import bytes_text, counted, tensor_text
 
-__all__ = ["STYLE", "cell_html", "module_html", "tensor_html"]
+__all__ = ["Framed", "cell_html"]
 
 _SIDE = 256
 """Pixels of a picture, of either side, before it is enlarged."""
@@ -29,7 +30,7 @@ _MOST = 4_000_000
 """Elements that are looked at; of more, whole rows are left out."""
 _OPEN = 40
 """A tree of so many modules opens whole."""
-STYLE = """<style>
+_STYLE = """<style>
 .rl-cell { font: 13px/1.5 system-ui, sans-serif; max-width: 100%; overflow: auto }
 .rl-cell pre, .rl-cell code { font: 12px/1.4 ui-monospace, Menlo, Consolas, monospace; margin: 0;
   background: none; padding: 0; color: inherit }
@@ -44,16 +45,39 @@ STYLE = """<style>
 </style>"""
 
 
+class Framed:
+    """A page inside of a notebook's cell, which has all that it needs within.
+
+    >>> w = torch.tensor(3.0, requires_grad=True)
+    >>> torch.explain.page(w * w)  # doctest: +ELLIPSIS
+    <a page of ... kB for a notebook's cell>
+    """
+
+    def __init__(self, text: str, height: int) -> None:
+        self.text, self.height = text, height
+
+    def __repr__(self) -> str:
+        return f"<a page of {bytes_text(len(self.text))} for a notebook's cell>"
+
+    def _repr_html_(self) -> str:
+        theme = themed(".rl-page", "color-scheme: light", "color-scheme: dark")
+        style = f"width: 100%; height: {self.height}px; border: 1px solid rgb(128 128 128 / 0.4)"
+        return (
+            f'{theme}<iframe class="rl-page" sandbox="allow-scripts" title="rushlight" '
+            f'style="{style}" srcdoc="{html.escape(self.text)}"></iframe>'
+        )
+
+
 def cell_html(value: object) -> str | None:
     """A tensor or a module as HTML; None where its text says all that can be said."""
     with quiet():
-        return tensor_html(value) if isinstance(value, Tensor) else module_html(value)
+        return _tensor(value) if isinstance(value, Tensor) else _tree(value)
 
 
 # ---- tensors
 
 
-def tensor_html(t: Any) -> str | None:
+def _tensor(t: Any) -> str | None:
     """The text as at the prompt, a line of facts, and pictures of the values and the gradient."""
     if t._wrapped is not None or t._on_meta:
         return None
@@ -70,7 +94,7 @@ def tensor_html(t: Any) -> str | None:
         figures.append(_figure(of, f"gradient, norm {norm:.4g}"))
     text = html.escape(repr(t))
     return (
-        f'{STYLE}<div class="rl-cell"><pre>{text}</pre>'
+        f'{_STYLE}<div class="rl-cell"><pre>{text}</pre>'
         f'<span class="soft">{html.escape(" · ".join(facts))}</span>'
         f"<div>{''.join(figures)}</div></div>"
     )
@@ -195,11 +219,11 @@ def _png(pixels: Any) -> bytes:
 # ---- modules
 
 
-def module_html(module: Any) -> str:
+def _tree(module: Any) -> str:
     """The tree of a module: classes, shapes of parameters and buffers, and counts."""
     whole = sum(1 for _ in module.modules()) <= _OPEN
     tree = _branch("", module, True, whole)
-    return f'{STYLE}<div class="rl-cell">{tree}</div>'
+    return f'{_STYLE}<div class="rl-cell">{tree}</div>'
 
 
 def _branch(name: str, module: Any, opened: bool, whole: bool) -> str:

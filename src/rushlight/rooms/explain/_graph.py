@@ -206,6 +206,8 @@ class Graph:
         self.names = names
         self.nodes: list[Node] = []
         self.roots: list[tuple[Node, int]] = []
+        self.fold: bool | None = None  # of the picture that a notebook shows
+        self.height = 600  # from which on that picture scrolls, in pixels
         self.kinds: dict[str, str] = {}  # by the names in scopes: the classes of the modules
         self.results: tuple[Any, ...] = tuple(_several(results))
         found: dict[object, Node] = {}
@@ -251,7 +253,7 @@ class Graph:
     def _repr_svg_(self) -> str:
         from . import _drawing
 
-        return _drawing.svg(self)
+        return _drawing.svg(self, fold=self.fold)
 
     # ---- reading
 
