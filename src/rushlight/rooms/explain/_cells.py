@@ -32,9 +32,9 @@ _OPEN = 40
 """A tree of so many modules opens whole."""
 _STYLE = """<style>
 .rl-cell { font: 13px/1.5 system-ui, sans-serif; max-width: 100%; overflow: auto }
-.rl-cell pre, .rl-cell code { font: 12px/1.4 ui-monospace, Menlo, Consolas, monospace; margin: 0;
+.rl-cell.rl-cell pre, .rl-cell.rl-cell code { font: 12px/1.4 ui-monospace, Menlo, Consolas, monospace; margin: 0;
   background: none; padding: 0; color: inherit }
-.rl-cell pre { max-height: 200px; overflow: auto }
+.rl-cell.rl-cell pre { max-height: 200px; overflow: auto }
 .rl-cell .soft { opacity: 0.7 }
 .rl-cell figure { display: inline-block; margin: 6px 16px 2px 0; vertical-align: top }
 .rl-cell img { display: block; image-rendering: pixelated; border: 1px solid rgb(128 128 128 / 0.5);

@@ -76,10 +76,9 @@ class _Magics:
         if not drawn and isinstance(value, Tensor) and value.requires_grad and not count:
             return page(value)
         if not drawn:
-            print(
-                f"%%explain: the cell called backward {counted(count, 'time')}, and number {step} was wanted."
-                + ("" if count else " A cell that calls none can end in a loss.")
-            )
+            said = f"the cell called backward {counted(count, 'time')}"
+            rest = "" if count else " A cell that calls none can end in a loss."
+            print(f"%%explain: {said}, and number {step} was wanted.{rest}")
             return value
         self._show(drawn[0])
         return value

@@ -128,7 +128,7 @@ class _Cell:
         try:
             from ._watch_figure import png
 
-            data["image/png"] = png(self._seen, dpi=80)
+            data["image/png"] = png(self._seen, dpi=80, clear=True)
         except ImportError:
             pass
         if self._handle is None:
