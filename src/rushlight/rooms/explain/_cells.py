@@ -32,8 +32,8 @@ _OPEN = 40
 """A tree of so many modules opens whole."""
 _STYLE = """<style>
 .rl-cell { font: 13px/1.5 system-ui, sans-serif; max-width: 100%; overflow: auto }
-.rl-cell.rl-cell pre, .rl-cell.rl-cell code { font: 12px/1.4 ui-monospace, Menlo, Consolas, monospace; margin: 0;
-  background: none; padding: 0; color: inherit }
+.rl-cell.rl-cell pre, .rl-cell.rl-cell code { margin: 0; background: none;
+  font: 12px/1.4 ui-monospace, Menlo, Consolas, monospace; padding: 0; color: inherit }
 .rl-cell.rl-cell pre { max-height: 200px; overflow: auto }
 .rl-cell .soft { opacity: 0.7 }
 .rl-cell figure { display: inline-block; margin: 6px 16px 2px 0; vertical-align: top }
