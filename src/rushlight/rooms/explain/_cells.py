@@ -12,15 +12,19 @@ import html
 import math
 import struct
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .. import _core
 from .._base.outside import np
 from .._core import Tensor
+from ..ops.table.arrays import Array
 from ._drawing import themed
 from ._graph import Place
 from ._names import quiet, shown_name
 from ._text import bytes_text, counted, tensor_text
+
+if TYPE_CHECKING:
+    from ..nn import Module
 
 __all__ = ["Framed", "cell_html"]
 
@@ -46,7 +50,7 @@ _STYLE = """<style>
 
 
 class Framed:
-    """A page inside of a notebook's cell, which has all that it needs within.
+    """A page in a cell of a notebook; nothing is fetched for the page.
 
     >>> w = torch.tensor(3.0, requires_grad=True)
     >>> torch.explain.page(w * w)  # doctest: +ELLIPSIS
@@ -71,13 +75,15 @@ class Framed:
 def cell_html(value: object) -> str | None:
     """A tensor or a module as HTML; None where its text says all that can be said."""
     with quiet():
-        return _tensor(value) if isinstance(value, Tensor) else _tree(value)
+        if isinstance(value, Tensor):
+            return _tensor(value)
+        return _tree(value)  # type: ignore[arg-type]
 
 
 # ---- tensors
 
 
-def _tensor(t: Any) -> str | None:
+def _tensor(t: Tensor) -> str | None:
     """The text as at the prompt, a line of facts, and pictures of the values and the gradient."""
     if t._wrapped is not None or t._on_meta:
         return None
@@ -100,7 +106,7 @@ def _tensor(t: Any) -> str | None:
     )
 
 
-def _array(t: Any) -> Any:
+def _array(t: Tensor) -> Array:
     """The values as real numbers: of complex ones the magnitudes, of many some rows."""
     t = t.detach()
     step = -(-t.numel() // _MOST) if t.dim() else 1
@@ -113,7 +119,7 @@ def _array(t: Any) -> Any:
     return t.double().numpy()
 
 
-def _facts(values: Any, of: str) -> list[str]:
+def _facts(values: Array, of: str) -> list[str]:
     finite = values[np.isfinite(values)]
     found = []
     if finite.size > 1:
@@ -126,8 +132,8 @@ def _facts(values: Any, of: str) -> list[str]:
     return found
 
 
-def _history(t: Any) -> list[str]:
-    """How it was computed, or that it is a leaf which asks for a gradient."""
+def _history(t: Tensor) -> list[str]:
+    """How a tensor was computed, or the mark of a leaf with requires_grad."""
     node = t.grad_fn
     if node is None:
         return ["leaf with requires_grad" + ("" if t.grad is None else ", has .grad")] * (
@@ -137,7 +143,7 @@ def _history(t: Any) -> list[str]:
     return [type(node).__name__ + ("" if made is None else f", {Place(*made)}")]
 
 
-def _figure(values: Any, caption: str) -> str:
+def _figure(values: Array, caption: str) -> str:
     pixels = _tiles(np.atleast_2d(values))
     h, w = pixels.shape
     scale = max(1, min(16, 192 // max(h, w)))
@@ -151,7 +157,7 @@ def _figure(values: Any, caption: str) -> str:
     )
 
 
-def _tiles(values: Any) -> Any:
+def _tiles(values: Array) -> Array:
     """A picture's values: those of a matrix, or the matrices of the last two dimensions as tiles
     with a line of nothing (inf marks it) between them."""
     if values.size == 0:
@@ -176,7 +182,7 @@ def _tiles(values: Any) -> Any:
 _GAP = 1e308  # no value of a float32; a float64 that large is drawn as nothing
 
 
-def _smaller(values: Any, side: int) -> Any:
+def _smaller(values: Array, side: int) -> Array:
     """At most so many rows and columns, each of the largest magnitude; NaN goes before."""
     for axis in (0, 1):
         n = values.shape[axis]
@@ -188,7 +194,7 @@ def _smaller(values: Any, side: int) -> Any:
     return values
 
 
-def _coloured(values: Any) -> Any:
+def _coloured(values: Array) -> Array:
     """Red, green, blue and opacity of each value."""
     gap = values == _GAP
     finite = np.isfinite(values) & ~gap
@@ -201,7 +207,7 @@ def _coloured(values: Any) -> Any:
     return pixels
 
 
-def _png(pixels: Any) -> bytes:
+def _png(pixels: Array) -> bytes:
     """The pixels as the bytes of a PNG file."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
@@ -219,14 +225,14 @@ def _png(pixels: Any) -> bytes:
 # ---- modules
 
 
-def _tree(module: Any) -> str:
+def _tree(module: Module) -> str:
     """The tree of a module: classes, shapes of parameters and buffers, and counts."""
     whole = sum(1 for _ in module.modules()) <= _OPEN
     tree = _branch("", module, True, whole)
     return f'{_STYLE}<div class="rl-cell">{tree}</div>'
 
 
-def _branch(name: str, module: Any, opened: bool, whole: bool) -> str:
+def _branch(name: str, module: Module, opened: bool, whole: bool) -> str:
     extra = " ".join(module.extra_repr().split())
     head = f"{name}: " if name else ""
     head += f"{type(module).__name__}({shown_name(extra, 120)})"
@@ -248,7 +254,7 @@ def _branch(name: str, module: Any, opened: bool, whole: bool) -> str:
     return f"<details{mark}><summary>{line}</summary>{''.join(rows)}</details>"
 
 
-def _row(name: str, t: Any, kind: str) -> str:
+def _row(name: str, t: Tensor, kind: str) -> str:
     if _unmade(t):
         facts = ["shape not known before the first call"]
     else:
@@ -260,7 +266,7 @@ def _row(name: str, t: Any, kind: str) -> str:
     return f'<div class="own"><code>{html.escape(name)}</code> {said}</div>'
 
 
-def _counts(module: Any, outermost: bool) -> str:
+def _counts(module: Module, outermost: bool) -> str:
     """How many parameters there are, each once; of the outermost module more."""
     found = list(module.parameters())
     made = [p for p in found if not _unmade(p)]
@@ -279,7 +285,7 @@ def _counts(module: Any, outermost: bool) -> str:
     return html.escape(" · ".join(words))
 
 
-def _unmade(t: Any) -> bool:
+def _unmade(t: Tensor) -> bool:
     """Whether a lazy layer has not yet made a parameter."""
     from ..nn.parameter import UninitializedTensorMixin
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace as Shell  # stands for IPython's, which need not be there
 
 from .._base.sources import cell as cell_name
 from .._core import Tensor
@@ -22,14 +22,14 @@ from ._text import Text, counted
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load_ipython_extension(shell: Shell) -> None:
     """IPython calls this for `%load_ext rushlight`."""
     magics = _Magics(shell)
     shell.register_magic_function(magics.explain, "line_cell", "explain")
     shell.register_magic_function(magics.profile, "cell", "profile")
 
 
-def unload_ipython_extension(shell: Any) -> None:
+def unload_ipython_extension(shell: Shell) -> None:
     """IPython calls this for `%unload_ext rushlight`."""
     known = shell.magics_manager.magics
     for kind, name in (("line", "explain"), ("cell", "explain"), ("cell", "profile")):
@@ -37,7 +37,7 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 class _Magics:
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Shell) -> None:
         self._shell = shell
 
     def explain(self, line: str, cell: str | None = None) -> object:
@@ -104,7 +104,7 @@ class _Magics:
         return value
 
     def _number(self) -> int:
-        """The number of the cell that runs, as its own places have it."""
+        """The number of the running cell, as places have it."""
         frame = sys._getframe()
         while frame.f_back is not None:
             frame = frame.f_back
