@@ -27,6 +27,7 @@ from . import _core
 from ._base import observers as _observers
 from ._base.dtypes import dtype
 from ._base.hook_runs import Hook
+from ._base.sources import cell
 from ._levels.running import carried
 
 __all__ = ["follow_environment", "follow_option", "start", "stop", "traced"]
@@ -256,7 +257,9 @@ def _whose() -> str:
 
 
 def _short_path(path: str) -> str:
-    """A file as `import` finds it, or below the current folder."""
+    """A file as `import` finds it, or below the current folder; or the cell of a notebook."""
+    if name := cell(path):
+        return name
     if not os.path.isabs(path):
         return path
     try:

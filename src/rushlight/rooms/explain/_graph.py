@@ -20,6 +20,7 @@ from typing import Any
 
 from .. import _core
 from .._base.dtypes import dtype
+from .._base.sources import cell
 from .._core import Tensor
 from ..autograd.graph import GradientEdge
 from ._names import Names, inside
@@ -44,7 +45,9 @@ class Place:
 
     @property
     def short(self) -> str:
-        """The file below the current folder, else its name."""
+        """The file below the current folder, else its name; `In[3]` for a notebook's cell."""
+        if name := cell(self.file):
+            return name
         try:
             inside = os.path.relpath(self.file)
         except (OSError, ValueError):  # another drive, or the folder is gone
@@ -224,6 +227,8 @@ class Graph:
         self.names = names
         self.nodes: list[Node] = []
         self.roots: list[tuple[Node, int]] = []
+        self.fold: bool | None = None  # of the picture that a notebook shows
+        self.height = 600  # from which on that picture scrolls, in pixels
         self.kinds: dict[str, str] = {}  # by the names in scopes: the classes of the modules
         self.results: tuple[Any, ...] = tuple(_several(results))
         found: dict[object, Node] = {}
@@ -269,7 +274,7 @@ class Graph:
     def _repr_svg_(self) -> str:
         from . import _drawing
 
-        return _drawing.svg(self)
+        return _drawing.svg(self, fold=self.fold)
 
     # ---- reading
 

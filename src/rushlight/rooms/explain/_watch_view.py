@@ -13,8 +13,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from .._base.sources import shell
 from ._watch import View, watch
-from ._watch_data import printable, shell
+from ._watch_data import printable
 from ._watch_table import table
 from ._watch_terminal import SHARE, Stream, Terminal, is_terminal
 
@@ -127,7 +128,7 @@ class _Cell:
         try:
             from ._watch_figure import png
 
-            data["image/png"] = png(self._seen, dpi=80)
+            data["image/png"] = png(self._seen, dpi=80, clear=True)
         except ImportError:
             pass
         if self._handle is None:
