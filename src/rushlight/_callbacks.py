@@ -103,6 +103,7 @@ connect(
     load=imported("rushlight.serialization", "load"),
     make_wrapper_subclass=imported("rushlight._torch._dispatched", "make_wrapper_subclass"),
     of_aten=imported("rushlight._torch._private", "of_aten"),
+    records_taken=imported("rushlight._records", "taken"),
     sparse_gathered=imported("rushlight.sparse._rows", "gathered"),
     sparse_gradcheck=imported("rushlight.sparse", "as_sparse_gradcheck"),
     sparse_method=imported("rushlight.sparse", "_call_method"),

@@ -70,6 +70,7 @@ class Late:
     make_wrapper_subclass: Callable[..., Any]
     package: Callable[[], Any]  # as programs see it
     of_aten: Callable[[str], Any]  # a function by its name in torch.ops.aten
+    records_taken: Callable[..., Any]  # a block of which records are taken
     sparse_gathered: Callable[..., Any]  # the sparse gradient of gather
     sparse_gradcheck: Callable[..., Any]
     sparse_method: Callable[..., Any]  # a method of Tensor by its name

@@ -14,7 +14,6 @@ from types import CodeType, FrameType
 
 from . import FOLDER
 
-
 __all__ = ["cell", "line_of", "locals_of", "shell", "short_name"]
 
 

@@ -31,6 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
         "run": (_run_command, "run a PyTorch program, with rushlight as its torch"),
         "torchrun": (_torchrun, "run a program in several processes, with torchrun's options"),
         "explain": (_explain, "draw the graph of a program's first backward to a page"),
+        "profile": (_profile, "say where a program's time goes, as a table and a page"),
         "as-torch": (_as_torch, "a package torch in this environment that is rushlight"),
     }
     parser = ArgumentParser(
@@ -271,6 +272,29 @@ def _explain(given: list[str]) -> None:
 
     page = _command.take(file, options.step, options.goes_on, title)
     run(find, target, arguments, page)
+
+
+def _profile(given: list[str]) -> None:
+    """`rushlight profile ...`."""
+    parser = _programs(
+        "profile",
+        "Runs a program, and says where its time went: a table on standard error by part of the "
+        "step, by module, by line and by op, and a page with a flame graph.",
+    )
+    help = "the page (default: SCRIPT's name with .profile.html, here)"
+    parser.add_argument("-o", "--output", metavar="FILE", help=help)
+    help = "write a trace for Perfetto and chrome://tracing too; compressed with the ending .gz"
+    parser.add_argument("--trace", metavar="FILE.json", help=help)
+    options = _parsed(parser, given)
+    find, target, arguments = _found(_program(parser, options))
+    title, stem = _named(find, target)
+    file = options.output or f"{stem}.profile.html"
+    for option, path in (("-o", file), ("--trace", options.trace)):
+        if path and not os.path.isdir(os.path.dirname(path) or "."):
+            parser.error(f"{option} {path}: there is no such folder")
+    from rushlight.explain import _profile_command  # here alone, as in _explain
+
+    run(find, target, arguments, _profile_command.report(file, options.trace, title))
 
 
 def _as_torch(given: list[str]) -> None:

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["page_html", "write_page"]
+__all__ = ["hashed", "page_html", "read", "safe_json", "shown", "write_page"]
 
 _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = (
@@ -36,48 +36,54 @@ def write_page(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
 
 def page_html(data: dict[str, object]) -> str:
     """The page of `page_data`'s data as HTML."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return _filled(
         {
             **_parts(),
-            "title": _shown(str(data.get("title", ""))),
-            "version": _shown(str(data.get("version", ""))),
-            "data": re.sub("[<>&]", lambda found: _UNSAFE[found[0]], text),
+            "title": shown(str(data.get("title", ""))),
+            "version": shown(str(data.get("version", ""))),
+            "data": safe_json(data),
         }
     )
+
+
+def safe_json(data: object) -> str:
+    """Data as JSON that may stand in HTML."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return re.sub("[<>&]", lambda found: _UNSAFE[found[0]], text)
 
 
 @cache
 def _parts() -> dict[str, str]:
     """The parts that are the same in all pages."""
-    style = _read("page.css")
-    script = "".join(_read(f"{name}.js") for name in _SCRIPTS)
+    style = read("page.css")
+    script = "".join(read(f"{name}.js") for name in _SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
     # The map of dagre's source is not in the page; a browser would look for it.
-    dagre = _read("dagre.min.js").split("//# sourceMappingURL")[0]
-    dagre = f"/*! dagre 3.1.3\n{_read('dagre.LICENSE.txt')}*/\n{dagre}"
+    dagre = read("dagre.min.js").split("//# sourceMappingURL")[0]
+    dagre = f"/*! dagre 3.1.3\n{read('dagre.LICENSE.txt')}*/\n{dagre}"
     policy = (
-        f"default-src 'none'; script-src {_hash(dagre)} {_hash(script)}; "
-        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {hashed(dagre)} {hashed(script)}; "
+        f"style-src {hashed(style)}; base-uri 'none'; form-action 'none'"
     )
     return {"policy": policy, "style": style, "dagre": dagre, "script": script}
 
 
-def _read(name: str) -> str:
+def read(name: str) -> str:
+    """The text of a file of the page."""
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
+def hashed(text: str) -> str:
     """A source as the policy names it."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest())
     return f"'sha256-{digest.decode()}'"
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """A text inside of HTML; half a surrogate pair, which no file can hold, as a question mark."""
     return html.escape(text.encode("utf-8", "replace").decode())
 
 
 def _filled(parts: dict[str, str]) -> str:
     """The template; what is filled in is not looked at again."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _read("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], read("page.html"))
