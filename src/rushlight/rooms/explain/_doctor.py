@@ -108,6 +108,16 @@ class _Step:
     before: list[list[float]] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Kept:
+    """The numbers of the nodes whose graph a pass keeps, with those that create_graph adds."""
+
+    first: int
+    last: int
+    line: Line
+    at: int
+
+
 def _tensors(values: object) -> Iterator[Tensor]:
     for value in values if isinstance(values, (tuple, list)) else (values,):
         if isinstance(value, Tensor):
@@ -154,7 +164,7 @@ class _Places:
         ref, line = self._lines.get(id(made), (None, None))
         return line if ref is not None and ref() is made else None
 
-    def made(self, made: object) -> None:
+    def made(self, made: object, *_: object) -> None:
         self._lines.setdefault(id(made), (weakref.ref(made), _here()))
 
     def follow(self) -> None:
@@ -359,8 +369,9 @@ class Doctor:
         self.units: dict[Line, list[int]] = {}
         self.raw: Counter[Line] = Counter()
         self.largest: dict[Line, float] = {}
-        self.retained: dict[Line, list[bool]] = defaultdict(list)
-        self._open: list[tuple[int, int, Line, bool]] = []
+        self.retained: Counter[Line] = Counter()
+        self.used_again: set[Line] = set()
+        self._open: list[_Kept] = []
         self._last_number = 0
         self._numbers: list[int] = []
         self._thread = 0
@@ -425,6 +436,8 @@ class Doctor:
         if self._other():
             return
         with _Unreported(self):
+            if self._open and self._open[-1].at == self.passes:
+                self._open[-1].last = _core.last_number()
             if self.leaves.before_step(optimizer) and self.nan is None and self._back is not None:
                 self.nan = (*self._back, "backward")
 
@@ -456,12 +469,11 @@ class Doctor:
                 self.crossed[origin.crossed] += 1
             if origin is not None and origin.bad is not None and self.nan is None:
                 self.nan = (*origin.bad, "forward")
-        if now.retain or now.create_graph:
-            self.retained[self.at].append(False)
         first = self._numbers[-2] if self.passes > 1 else 0
         keeps = now.retain or now.create_graph
-        self._open.append((first, self._numbers[-1], self.at, keeps))
-        self._open = self._open[-50:]
+        if keeps:
+            self.retained[self.at] += 1
+            self._open = [*self._open[-50:], _Kept(first, self._numbers[-1], self.at, self.passes)]
         self._count_alive()
 
     def _count_alive(self) -> None:
@@ -494,9 +506,9 @@ class Doctor:
                 self.leaves.accumulates(variable, self.at)
             return
         self.modules.ran_back(number, self.at)
-        for first, last, at, keeps in self._open[:-1]:
-            if keeps and first < number <= last + 10**4 and self.retained[at]:
-                self.retained[at][-1] = True
+        for kept in self._open:
+            if kept.at < self.passes and kept.first < number <= kept.last:
+                self.used_again.add(kept.line)
 
     # --- calls, as the core reports them
 
@@ -507,10 +519,10 @@ class Doctor:
         if isinstance(what, _core.Node):
             self._node(what)
             return what, list(_tensors(values)), place
-        if not isinstance(what, _core.Op):
+        if not isinstance(what, (_core.Op, str)):
             return None
         self._depth += 1
-        op = what.__name__.strip("_")
+        op = what if isinstance(what, str) else what.__name__.strip("_")
         tensors = list(_tensors(values))
         call = _Call(op, tensors, place, [self.origin(t) for t in tensors], None)
         self._check(call)

@@ -223,7 +223,7 @@ def _sizes(doctor: Doctor) -> Iterator[Finding]:
     if len(ratios) < _FEW:
         return
     least = min(ratios, key=lambda key: grads[key])
-    most = max(ratios, key=lambda key: ratios[key])
+    most = next((key for key, ratio in ratios.items() if ratio > 1e5), least)
     params = doctor.leaves.params
     largest = max(grads[key] for key in ratios)
     if 0 < grads[least] < 1e-6 * largest < float("inf") and largest < 1e6:
@@ -288,7 +288,7 @@ def _orders(doctor: Doctor) -> Iterator[Finding]:
             text = "the seed is set again each epoch, and the batches come in the same order."
             yield Finding("data", seeded, text)
         else:
-            loaded = places.loaders and op in ("stack", "cat", "")
+            loaded = places.loaders and op in ("stack", "cat", "index", "")
             text = f"the same {round_} batches come in the same order each epoch: shuffle them."
             yield Finding("data", places.loaders[0] if loaded else line, text)
 
@@ -308,8 +308,8 @@ def _savings(doctor: Doctor) -> Iterator[Finding]:
         if count >= _FEW:
             text = f"{counted(count, 'call')} in eval mode record a graph that no backward uses: "
             yield Finding("savings", line, text + "call it in torch.no_grad().")
-    for line, used in doctor.retained.items():
-        if len(used) >= _FEW and not any(used):
+    for line, count in doctor.retained.items():
+        if count >= _FEW and line not in doctor.used_again:
             text = "the graph is kept (retain_graph or create_graph), and nothing uses it after."
             yield Finding("savings", line, text)
     if doctor.places.anomaly is not None:
