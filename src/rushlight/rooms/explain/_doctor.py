@@ -8,6 +8,7 @@ tensor, and what the tensor carries on from the tensors before. Read `_Origins.r
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import weakref
@@ -47,6 +48,7 @@ _CARRY = frozenset("pow square abs mean sum neg mul div sqrt clamp".split()) | _
 _MASKS = frozenset("masked_fill where full full_like fill log_softmax".split())
 """Ops that give infinity where a program asks for it."""
 _PAIRED = frozenset("mse_loss smooth_l1_loss huber_loss soft_margin_loss".split())
+_DATA = os.path.join("rushlight", "utils", "data")
 _SAMPLE = 64
 
 
@@ -72,7 +74,7 @@ class Origin:
     the line that made the module of that call, where the library's own code called; line: the call
     itself. carried: parameters that the values depend on; bad: where the values ceased to be
     finite; crossed: the line of a wrong broadcast; cut: where the history ended; tested: calls of
-    modules without gradients."""
+    modules without gradients; loaded: whether a DataLoader made the values."""
 
     op: str
     place: Line
@@ -85,6 +87,7 @@ class Origin:
     crossed: Line | None = None
     cut: Line | None = None
     tested: frozenset[Line] = frozenset()
+    loaded: bool = False
 
 
 @dataclass(slots=True)
@@ -155,7 +158,7 @@ class _Places:
         self._lines: dict[int, tuple[weakref.ref[object], Line]] = {}
         self.evals: dict[int, Line] = {}
         self.seeds: Counter[Line] = Counter()
-        self.loaders: list[Line] = []
+        self.loader: Line | None = None
         self.anomaly: Line | None = None
         self.schedules: dict[int, Line] = {}
         self._undo: list[Callable[[], None]] = []
@@ -171,7 +174,8 @@ class _Places:
         self._before(Module, "__init__", self.made)
         self._before(Optimizer, "__init__", self.made)
         self._before(lr_scheduler.LRScheduler, "__init__", self._scheduled)
-        self._before(DataLoader, "__init__", lambda *_: self.loaders.append(_here()))
+        self._before(DataLoader, "__init__", self.made)
+        self._before(DataLoader, "__iter__", self._loads)
         self._before(Module, "train", self._mode)
         self._before(set_detect_anomaly, "__init__", self._watched)
         self._before(_generator.Generator, "manual_seed", self._seeded)
@@ -194,6 +198,9 @@ class _Places:
         if not mode:
             self.evals[id(module)] = _here()
 
+    def _loads(self, loader: object) -> None:
+        self.loader = self.of(loader)
+
     def _scheduled(self, _: object, optimizer: object = None) -> None:
         self.schedules[id(optimizer)] = _here()
 
@@ -213,7 +220,7 @@ class _Modules:
         self.stack: list[Module] = []
         self.call_at: list[Line] = []
         self.inputs: dict[int, list[tuple[int, Tensor | None, Line]]] = defaultdict(list)
-        self.batches: dict[int, list[tuple[int, Line, str]]] = defaultdict(list)
+        self.batches: dict[int, list[tuple[int, Line]]] = defaultdict(list)
         self.kept: dict[int, Module] = {}
         self.graphs: dict[int, Line] = {}
         self.unread: Counter[Line] = Counter()
@@ -416,8 +423,10 @@ class Doctor:
         if outer and is_grad_enabled():
             for t in _tensors(given):
                 origin = self.origin(t)
-                where = (origin.line, origin.op) if origin else (at, "")
-                self.modules.batches[id(module)].append((print_of(t), *where))
+                where = at if origin is None else origin.line
+                if self.places.loader is not None and (origin is None or origin.loaded):
+                    where = self.places.loader
+                self.modules.batches[id(module)].append((print_of(t), where))
                 break
 
     def _leave(self, module: Module, _: object, result: object) -> None:
@@ -610,6 +619,7 @@ class Doctor:
             tested, cut = frozenset(), None
             self._look_for_cuts(call)
         made = self.modules.running()
+        loaded = self.places.loader is not None and not carried and _within(_DATA)
         origin = Origin(
             source.op if source else call.op,
             source.place if source else call.place,
@@ -622,6 +632,7 @@ class Doctor:
             crossed,
             cut,
             tested,
+            source.loaded if source and not loaded else loaded,
         )
         self._put(t, origin)
         if call.op in ("relu", "relu6") and t.requires_grad:
@@ -681,9 +692,10 @@ def _finite(t: Tensor) -> bool:
 
 
 def _within(name: str) -> bool:
+    """Whether a function of that name, or of a file with that in its path, runs."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_name == name:
+        if frame.f_code.co_name == name or name in frame.f_code.co_filename:
             return True
         frame = frame.f_back
     return False

@@ -282,15 +282,14 @@ def _orders(doctor: Doctor) -> Iterator[Finding]:
         round_ = _period([row[0] for row in rows])
         if not round_ or not {id(p) for p in module.parameters()} & doctor.leaves.prints.keys():
             continue
-        _, line, op = rows[-1]
+        _, line = rows[-1]
         seeded = next((at for at, n in places.seeds.items() if n > 1), None)
         if seeded is not None:
             text = "the seed is set again each epoch, and the batches come in the same order."
             yield Finding("data", seeded, text)
         else:
-            loaded = places.loaders and op in ("stack", "cat", "index", "")
             text = f"the same {round_} batches come in the same order each epoch: shuffle them."
-            yield Finding("data", places.loaders[0] if loaded else line, text)
+            yield Finding("data", line, text)
 
 
 def _scales(doctor: Doctor) -> Iterator[Finding]:
