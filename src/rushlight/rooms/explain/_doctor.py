@@ -16,7 +16,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from types import FrameType
+from types import CodeType, FrameType
 
 from .. import _core
 from .._base import observers as _observers
@@ -34,7 +34,7 @@ from ..optim import optimizer as _optimizer
 from ..utils.data import DataLoader
 from ._passes import Pass, _program, follow, unfollow
 
-__all__ = ["Doctor", "Line", "Origin", "has_modes", "print_of"]
+__all__ = ["Doctor", "Line", "Origin", "has_modes", "own_code"]
 
 Line = tuple[str, int]
 """A line of the program: file and number."""
@@ -48,6 +48,7 @@ _CARRY = frozenset("pow square abs mean sum neg mul div sqrt clamp".split()) | _
 _MASKS = frozenset("masked_fill where full full_like fill log_softmax".split())
 """Ops that give infinity where a program asks for it."""
 _PAIRED = frozenset("mse_loss smooth_l1_loss huber_loss soft_margin_loss".split())
+_UNSET = frozenset(("empty", "empty_like", "new_empty"))
 _DATA = os.path.join("rushlight", "utils", "data")
 _SAMPLE = 64
 
@@ -149,6 +150,12 @@ def _sample(t: Tensor) -> list[float]:
     flat = t.detach().reshape(-1)
     found: list[float] = flat[:: max(1, flat.numel() // _SAMPLE)].double().tolist()
     return found
+
+
+def own_code() -> frozenset[CodeType]:
+    """The code that stands between the program and the library while a doctor watches."""
+    constants = _Places._before.__code__.co_consts
+    return frozenset(code for code in constants if isinstance(code, CodeType))
 
 
 class _Places:
@@ -348,14 +355,15 @@ class Doctor:
     a second run.
     """
 
-    def __init__(self, steps: int = 100) -> None:
+    def __init__(self, steps: int = 100, *, streams: bool = False) -> None:
         self.steps = steps
+        self._streams = streams
         self.places = _Places()
         self.modules = _Modules(self.places)
         self.leaves = _Leaves(self.places)
         self.passes = 0
         self.ended = False
-        self.stream: list[tuple[str, int, str, int]] = []
+        self.stream: list[tuple[Line, str, int]] = []
         self.at: Line = ("", 0)
         self.memory: list[int] = []
         self._origins: dict[int, tuple[weakref.ref[Tensor], Origin]] = {}
@@ -637,8 +645,8 @@ class Doctor:
         self._put(t, origin)
         if call.op in ("relu", "relu6") and t.requires_grad:
             self._count_units(made or call.place, t)
-        if self._depth == 1 and call.op != "empty" and len(self.stream) < 10**6:
-            self.stream.append((*call.place, call.op, print_of(t)))
+        if self._streams and self._depth == 1 and call.op not in _UNSET:
+            self.stream.append((call.place, call.op, print_of(t)))
 
     def _look_for_cuts(self, call: _Call) -> None:
         """Arguments of a call with gradients that have none, though computed from parameters."""
