@@ -8,26 +8,27 @@ tensor, and what the tensor carries on from the tensors before. Read `_Origins.r
 
 from __future__ import annotations
 
+import ast
+import gc
+import linecache
 import os
 import sys
 import threading
 import weakref
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType
 
-from .. import _core
+from .. import _core, nn
 from .._base import observers as _observers
-from .._core import Tensor
 from .._base.device import strided
+from .._core import Tensor
 from .._devices import generator as _generator
 from .._root import is_grad_enabled, isfinite
 from ..autograd.anomaly_mode import set_detect_anomaly
 from ..nn import Module, Parameter
-from ..nn.modules import batchnorm as _batchnorm
-from ..nn.modules import dropout as _dropout
 from ..nn.modules import module as _module
 from ..optim import Optimizer, lr_scheduler
 from ..optim import optimizer as _optimizer
@@ -50,7 +51,10 @@ _MASKS = frozenset("masked_fill where full full_like fill log_softmax".split())
 _PAIRED = frozenset("mse_loss smooth_l1_loss huber_loss soft_margin_loss".split())
 _UNSET = frozenset(("empty", "empty_like", "new_empty"))
 _DATA = os.path.join("rushlight", "utils", "data")
+_DROPS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
+_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 _SAMPLE = 64
+"""Elements of a tensor that are looked at."""
 
 
 def print_of(t: Tensor) -> int:
@@ -64,8 +68,7 @@ def has_modes(module: Module) -> list[Module]:
     return [
         m
         for m in module.modules()
-        if (isinstance(m, _dropout._DropoutNd) and m.p > 0)
-        or (isinstance(m, _batchnorm._BatchNorm) and m.track_running_stats)
+        if (isinstance(m, _DROPS) and m.p > 0) or (isinstance(m, _NORMS) and m.track_running_stats)
     ]
 
 
@@ -82,7 +85,6 @@ class Origin:
     made: Line | None
     line: Line
     at: int
-    shape: tuple[int, ...]
     carried: frozenset[int] = frozenset()
     bad: tuple[str, Line] | None = None
     crossed: Line | None = None
@@ -100,6 +102,15 @@ class _Call:
     place: Line
     origins: list[Origin | None]
     crossed: Line | None
+
+
+@dataclass(slots=True)
+class _Back:
+    """A node that runs in a backward: the kind, the gradients that came in, the forward's line."""
+
+    name: str
+    given: list[Tensor]
+    place: Line
 
 
 @dataclass(slots=True)
@@ -226,11 +237,9 @@ class _Modules:
         self.places = places
         self.stack: list[Module] = []
         self.call_at: list[Line] = []
-        self.inputs: dict[int, list[tuple[int, Tensor | None, Line]]] = defaultdict(list)
         self.batches: dict[int, list[tuple[int, Line]]] = defaultdict(list)
         self.kept: dict[int, Module] = {}
         self.graphs: dict[int, Line] = {}
-        self.unread: Counter[Line] = Counter()
         self.calls: Counter[Line] = Counter()
         self.states: dict[int, list[tuple[Module, bool]]] = {}
         self.trained: set[int] = set()
@@ -370,8 +379,6 @@ class Doctor:
         self._memory: dict[int, Origin] = {}
         self._depth = 0
         self.used: set[int] = set()
-        self.names: dict[int, str] = {}
-        # Line: a fact
         self.activated: dict[Line, tuple[str, Line | None]] = {}
         self.crossed: Counter[Line] = Counter()
         self.nan: tuple[str, Line, str] | None = None
@@ -387,7 +394,6 @@ class Doctor:
         self.retained: Counter[Line] = Counter()
         self.used_again: set[Line] = set()
         self._open: list[_Kept] = []
-        self._last_number = 0
         self._numbers: list[int] = []
         self._thread = 0
         self._handles: list[Callable[[], None]] = []
@@ -535,7 +541,7 @@ class Doctor:
             return None
         if isinstance(what, _core.Node):
             self._node(what)
-            return what, list(_tensors(values)), place
+            return _Back(type(what).__name__, list(_tensors(values)), place)
         if not isinstance(what, (_core.Op, str)):
             return None
         self._depth += 1
@@ -549,11 +555,11 @@ class Doctor:
         """An op has given its results, or a node its gradients."""
         if began is None or error is not None:
             return
+        if isinstance(began, _Back):
+            born = self._back is None and not all(map(_finite, _tensors(values)))
+            if born and all(map(_finite, began.given)):
+                self._back = began.name, began.place
         if not isinstance(began, _Call):
-            node, given, place = began  # type: ignore[misc]
-            if self._back is None and not all(map(_finite, _tensors(values))):
-                if all(map(_finite, given)):
-                    self._back = type(node).__name__, place
             return
         for t in _tensors(values):
             self._made(began, t)
@@ -568,7 +574,7 @@ class Doctor:
         ref, origin = self._origins.get(id(t), (None, None))
         if ref is not None and ref() is t:
             return origin
-        if isinstance(t, Parameter) or t.is_leaf and t.requires_grad:
+        if isinstance(t, Parameter) or (t.is_leaf and t.requires_grad):
             return None
         if _core.cut_place(t) is not None:
             memory = _core.memory_of(t)
@@ -634,7 +640,6 @@ class Doctor:
             source.made if source else made,
             call.place,
             self.passes,
-            tuple(t.shape),
             carried,
             bad,
             crossed,
@@ -722,66 +727,58 @@ def _reaches(t: Tensor, old: int) -> int:
             continue
         seen.add(node)
         count += node._sequence_nr() <= old
-        waiting += [below for below, _ in node.next_functions]
+        waiting += [edge[0] for edge in _core.node_facts(node)[0]]
     return count
 
 
 def _holder(t: Tensor) -> tuple[Line | None, str]:
-    """The container that holds a tensor, as the program names the container, and a line of the
-    program that puts something there."""
-    import ast
-    import gc
-    import linecache
-
+    """A line of the program that puts something into the container that holds a tensor, and the
+    container's name."""
+    held = [r for r in gc.get_referrers(t) if type(r) in (list, dict, deque)]
     frame: FrameType | None = sys._getframe(1)
-    frames = []
     while frame is not None:
-        frames.append(frame)
-        frame = frame.f_back
-    held = [r for r in gc.get_referrers(t) if isinstance(r, (list, dict)) or _is_queue(r)]
-    for container in held:
-        for frame in frames:
-            scope = {**frame.f_globals, **frame.f_locals}
+        scope = {**frame.f_globals, **frame.f_locals}
+        for container in held:
             if container is frame.f_globals or container is frame.f_locals:
                 continue
-            for name, value in scope.items():
-                inner = getattr(value, "__dict__", {}) if not isinstance(value, type) else {}
-                attribute = next((k for k, v in inner.items() if v is container), None)
-                if value is not container and attribute is None:
-                    continue
-                word = name if value is container else str(attribute)
-                file = frame.f_code.co_filename
-                source = "".join(linecache.getlines(file))
-                try:
-                    tree = ast.parse(source)
-                except SyntaxError:
-                    continue
-                for node in ast.walk(tree):
-                    if _puts(node, word):
-                        return (file, node.lineno), word  # type: ignore[attr-defined]
+            name = _named(container, scope)
+            line = _line_that_puts(frame.f_code.co_filename, name) if name else None
+            if line is not None:
+                return line, name
+        frame = frame.f_back
     return None, ""
 
 
-def _is_queue(value: object) -> bool:
-    return type(value).__name__ == "deque"
+def _named(container: object, scope: dict[str, object]) -> str:
+    """The name of a container among variables, or among the attributes of their values."""
+    for name, value in scope.items():
+        if value is container:
+            return name
+        inner = getattr(value, "__dict__", None) if not isinstance(value, type) else None
+        if isinstance(inner, dict):
+            found = next((key for key, held in inner.items() if held is container), None)
+            if found is not None:
+                return str(found)
+    return ""
 
 
-def _puts(node: object, word: str) -> bool:
-    """Whether a statement or a call puts something into a container of that name."""
-    import ast
+def _line_that_puts(file: str, word: str) -> Line | None:
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return None
+    return next(((file, line) for node in ast.walk(tree) if (line := _puts(node, word))), None)
 
+
+def _puts(node: ast.AST, word: str) -> int:
+    """The line of a statement or a call that puts something into a container of that name; or 0."""
+    targets: list[ast.expr] = []
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in ("append", "extend", "add", "appendleft") and word == _word(
-            node.func.value
-        )
-    if isinstance(node, ast.AugAssign):
-        return word == _word(node.target)
-    if isinstance(node, ast.Assign):
-        return any(
-            isinstance(t, ast.Subscript) and word == _word(t.value) for t in node.targets
-        )
-    return False
-
-
-def _word(node: object) -> str:
-    return str(getattr(node, "id", getattr(node, "attr", "")))
+        if node.func.attr in ("append", "extend", "add", "appendleft"):
+            targets = [node.func.value]
+    elif isinstance(node, ast.AugAssign):
+        targets = [node.target]
+    elif isinstance(node, ast.Assign):
+        targets = [t.value for t in node.targets if isinstance(t, ast.Subscript)]
+    names = (getattr(t, "id", getattr(t, "attr", "")) for t in targets)
+    return getattr(node, "lineno", 0) if word in names else 0

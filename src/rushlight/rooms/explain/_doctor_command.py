@@ -67,7 +67,9 @@ class examine:
             if not os.path.exists(file):
                 return []
             with open(file, encoding="utf-8") as read:
-                return [((place, line), op, print_) for (place, line), op, print_ in json.load(read)]
+                return [
+                    ((place, line), op, print_) for (place, line), op, print_ in json.load(read)
+                ]
 
 
 def _compared(first: list[_Row], second: list[_Row]) -> list[Finding]:

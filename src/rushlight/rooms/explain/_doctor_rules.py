@@ -74,14 +74,14 @@ def _kept(doctor: Doctor) -> Iterator[Finding]:
             continue
         memory = doctor.memory[len(doctor.memory) // 2 :]
         size = (memory[-1] - memory[0]) // max(1, len(memory) - 1)
-        held = f"`{shown_name(name)}` keeps results of {_at(line)}" if name else "the sum keeps"
-        yield Finding(
-            "kept",
-            where or line,
-            f"{held} with their graphs: {growth:.0f} more each pass"
-            + (f", {bytes_text(size)} a step" if size > 0 else "")
-            + ". Keep .item() or .detach() of them.",
+        text = (
+            f"this value keeps the graphs of all passes before: {growth:.0f} more nodes each pass"
         )
+        if name:
+            text = f"`{shown_name(name)}` keeps results of {_at(line)} with their graphs: "
+            text += f"{growth:.0f} more each pass"
+        text += f", {bytes_text(size)} a pass" if size > 0 else ""
+        yield Finding("kept", where or line, text + ". Keep .item() or .detach() of them.")
 
 
 class _Names:
@@ -260,9 +260,7 @@ def _rates(doctor: Doctor) -> Iterator[Finding]:
         line = doctor.places.schedules.get(key) if first > 100 * rate else None
         line = line or doctor.places.of(optimizer)
         if line is not None:
-            yield Finding(
-                "rate", line, f"the steps change nothing: the learning rate is {rate:g}."
-            )
+            yield Finding("rate", line, f"the steps change nothing: the learning rate is {rate:g}.")
 
 
 def _period(prints: list[int]) -> int:
