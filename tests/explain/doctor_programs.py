@@ -56,7 +56,7 @@ def examined(program, folder):
     except Exception as raised:
         error = repr(raised)
     found = [(f.kind, f.line[1] if f.line[0] == str(file) else 0, f.text) for f in findings(doctor)]
-    return {"found": found, "error": error}
+    return {"found": found, "error": error or "".join(doctor.trouble)}
 
 
 if __name__ == "__main__":

@@ -370,6 +370,7 @@ class Doctor:
         self.places = _Places()
         self.modules = _Modules(self.places)
         self.leaves = _Leaves(self.places)
+        self.trouble: set[str] = set()
         self.passes = 0
         self.ended = False
         self.stream: list[tuple[Line, str, int]] = []
@@ -444,8 +445,11 @@ class Doctor:
                 break
 
     def _leave(self, module: Module, _: object, result: object) -> None:
-        if self._other() or not self.modules.stack:
-            return
+        if not self._other() and self.modules.stack:
+            with _Unreported(self):
+                self._left(module, result)
+
+    def _left(self, module: Module, result: object) -> None:
         tested = self.modules.leave(module, result)
         if tested is not None and not _within("update_bn"):
             for t in _tensors(result):
@@ -539,6 +543,11 @@ class Doctor:
         """An op or a node is run."""
         if self._other() or place is None:
             return None
+        with _Unreported(self):
+            return self._began(what, values, place)
+        return None
+
+    def _began(self, what: object, values: tuple[object, ...], place: Line) -> object:
         if isinstance(what, _core.Node):
             self._node(what)
             return _Back(type(what).__name__, list(_tensors(values)), place)
@@ -553,8 +562,12 @@ class Doctor:
 
     def ran(self, began: object, values: object, error: object, took: int) -> None:
         """An op has given its results, or a node its gradients."""
-        if began is None or error is not None:
+        if began is None or error is not None or self._other():
             return
+        with _Unreported(self):
+            self._gave(began, values)
+
+    def _gave(self, began: object, values: object) -> None:
         if isinstance(began, _Back):
             born = self._back is None and not all(map(_finite, _tensors(values)))
             if born and all(map(_finite, began.given)):
@@ -684,7 +697,8 @@ class Doctor:
 
 
 class _Unreported:
-    """A block of the doctor's own work: the calls in there are not the program's."""
+    """A block of the doctor's own work: the calls in there are not the program's, and an error in
+    there is noted; the program goes on."""
 
     def __init__(self, doctor: Doctor) -> None:
         self._doctor, self._thread = doctor, doctor._thread
@@ -692,8 +706,11 @@ class _Unreported:
     def __enter__(self) -> None:
         self._doctor._thread = -1
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         self._doctor._thread = self._thread
+        if isinstance(error, Exception):
+            self._doctor.trouble.add(f"{type(error).__name__}: {error}")
+        return error is None or isinstance(error, Exception)
 
 
 def _finite(t: Tensor) -> bool:

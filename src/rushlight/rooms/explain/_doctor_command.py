@@ -53,7 +53,8 @@ class examine:
         head = f"rushlight doctor: {counted(min(doctor.passes, doctor.steps), 'backward')}, "
         head += counted(len(found), "finding") if found else "nothing found"
         encoding = sys.stdout.encoding or "utf-8"
-        said = "\n".join([head, *map(str, found)])
+        missed = (f"(something could not be looked at: {text})" for text in doctor.trouble)
+        said = "\n".join([head, *map(str, found), *missed])
         print(said.encode(encoding, "backslashreplace").decode(encoding), flush=True)
 
     def _second(self, words: Sequence[str]) -> list[_Row]:
