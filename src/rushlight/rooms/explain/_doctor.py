@@ -74,7 +74,7 @@ def has_modes(module: Module) -> list[Module]:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What is known of a result. op, place: the call that made the values, views left out; made:
+    """The facts about a result. op, place: the call that made the values, views left out; made:
     the line that made the module of that call, where the library's own code called; line: the call
     itself. carried: parameters that the values depend on; bad: where the values ceased to be
     finite; crossed: the line of a wrong broadcast; cut: where the history ended; tested: calls of
@@ -231,7 +231,7 @@ class _Places:
 
 
 class _Modules:
-    """The calls of modules: which run, in which mode, on which input."""
+    """The calls of modules: those that run, their mode and their input."""
 
     def __init__(self, places: _Places) -> None:
         self.places = places
@@ -289,7 +289,7 @@ class _Modules:
 
 
 class _Leaves:
-    """The parameters: which got a gradient, which were updated, by which optimizer."""
+    """The parameters: their gradients, updates and optimizers."""
 
     def __init__(self, places: _Places) -> None:
         self.places = places
