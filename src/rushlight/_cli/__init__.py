@@ -32,6 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
         "torchrun": (_torchrun, "run a program in several processes, with torchrun's options"),
         "explain": (_explain, "draw the graph of a program's first backward to a page"),
         "profile": (_profile, "say where a program's time goes, as a table and a page"),
+        "doctor": (_doctor, "look for the mistakes in how a program trains"),
         "as-torch": (_as_torch, "a package torch in this environment that is rushlight"),
     }
     parser = ArgumentParser(
@@ -295,6 +296,31 @@ def _profile(given: list[str]) -> None:
     from rushlight.explain import _profile_command  # here alone, as in _explain
 
     run(find, target, arguments, _profile_command.report(file, options.trace, title))
+
+
+def _doctor(given: list[str]) -> None:
+    """`rushlight doctor ...`."""
+    parser = _programs(
+        "doctor",
+        "Runs a program for some passes of backward, and says what is wrong with its training, in "
+        "sentences with lines.",
+    )
+    help = "end the program after N calls of backward (default: 100)"
+    parser.add_argument("--steps", type=int, default=100, metavar="N", help=help)
+    help = "run the program a second time, unseen, and say from which line the runs differ"
+    parser.add_argument("--twice", action="store_true", help=help)
+    parser.add_argument("--stream", help=SUPPRESS)
+    options = _parsed(parser, given)
+    if options.steps < 1:
+        parser.error(f"--steps takes a number of backward calls, 1 or more, got {options.steps}")
+    words = _program(parser, options)
+    find, target, arguments = _found(words)
+    if options.twice and find is from_stdin:
+        parser.error("--twice runs the program again: standard input can be read once")
+    from rushlight.explain import _doctor_command  # here alone: not part of what programs import
+
+    again = words if options.twice else None
+    run(find, target, arguments, _doctor_command.examine(options.steps, again, options.stream))
 
 
 def _as_torch(given: list[str]) -> None:
