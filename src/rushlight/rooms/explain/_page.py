@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["page_html", "write_page"]
+__all__ = ["live_html", "page_html", "write_page"]
 
 _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = (
@@ -36,31 +36,55 @@ def write_page(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
 
 def page_html(data: dict[str, object]) -> str:
     """The page of `page_data`'s data as HTML."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return _filled(
-        {
-            **_parts(),
-            "title": _shown(str(data.get("title", ""))),
-            "version": _shown(str(data.get("version", ""))),
-            "data": re.sub("[<>&]", lambda found: _UNSAFE[found[0]], text),
-        }
+    return _filled("page.html", {**_parts(), **_own(data, data)})
+
+
+def live_html(data: dict[str, Any], live: bool) -> str:
+    """The page of a training run as HTML. It opens pages of graphs inside, so that its policy
+    allows their scripts too; where `live` is true it may ask the server for more."""
+    graph = _parts()
+    style, script = graph["style"] + _read("live.css"), _script(("dom", "numbers", "live"))
+    policy = _policy(
+        (graph["dagre"], graph["script"], script),
+        (graph["style"], style),
+        "; connect-src 'self'" if live else "",
     )
+    parts = {"policy": policy, "style": style, "script": script}
+    own = _own({**data, "graphPage": page_html({})}, data["run"])
+    return _filled("live.html", {**parts, **own, "version": _shown(str(data["version"]))})
+
+
+def _own(data: dict[str, Any], of: dict[str, Any]) -> dict[str, str]:
+    """The parts that are of one page alone."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return {
+        "title": _shown(str(of.get("title", ""))),
+        "version": _shown(str(of.get("version", ""))),
+        "data": re.sub("[<>&]", lambda found: _UNSAFE[found[0]], text),
+    }
 
 
 @cache
 def _parts() -> dict[str, str]:
-    """The parts that are the same in all pages."""
-    style = _read("page.css")
-    script = "".join(_read(f"{name}.js") for name in _SCRIPTS)
-    script = f'(() => {{\n"use strict";\n{script}}})();\n'
+    """The parts that are the same in all pages of graphs."""
+    style, script = _read("page.css"), _script(_SCRIPTS)
     # The map of dagre's source is not in the page; a browser would look for it.
     dagre = _read("dagre.min.js").split("//# sourceMappingURL")[0]
     dagre = f"/*! dagre 3.1.3\n{_read('dagre.LICENSE.txt')}*/\n{dagre}"
-    policy = (
-        f"default-src 'none'; script-src {_hash(dagre)} {_hash(script)}; "
-        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    )
+    policy = _policy((dagre, script), (style,))
     return {"policy": policy, "style": style, "dagre": dagre, "script": script}
+
+
+def _script(names: tuple[str, ...]) -> str:
+    script = "".join(_read(f"{name}.js") for name in names)
+    return f'(() => {{\n"use strict";\n{script}}})();\n'
+
+
+def _policy(scripts: tuple[str, ...], styles: tuple[str, ...], more: str = "") -> str:
+    return (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; "
+        f"style-src {' '.join(map(_hash, styles))}; base-uri 'none'; form-action 'none'{more}"
+    )
 
 
 def _read(name: str) -> str:
@@ -78,6 +102,6 @@ def _shown(text: str) -> str:
     return html.escape(text.encode("utf-8", "replace").decode())
 
 
-def _filled(parts: dict[str, str]) -> str:
+def _filled(template: str, parts: dict[str, str]) -> str:
     """The template; what is filled in is not looked at again."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _read("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _read(template))
