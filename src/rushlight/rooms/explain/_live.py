@@ -89,7 +89,7 @@ class Live:
         """A backward is about to run; of some the graph is kept."""
         clock, spent = self.seen.clock, self._spent
         bad = value is not None and not math.isfinite(value) and not self._bad
-        due = clock >= self._next_graph and (not spent or spent * _SHARE < self.seen.seconds)
+        due = clock >= self._next_graph and spent * _SHARE <= self.seen.seconds
         if not (bad or due or self.asked) or len(self._graphs) == _GRAPHS:
             return
         if sum(len(graph["text"]) for graph in self._graphs) > _BYTES:
@@ -105,7 +105,8 @@ class Live:
             data = page_data(graph, now.gradients, program=self.seen.title, step=clock)
         kept = {"step": clock, "line": now.frame.f_lineno, "text": json.dumps(data)}
         self._graphs.append(kept)
-        self._spent += time.perf_counter() - began
+        if len(self._graphs) > 1:  # the first has to be there, and loads the modules
+            self._spent += time.perf_counter() - began
 
     def step(self, optimizer: Any) -> None:
         """An optimizer steps: its layers are looked at, where it is time for that."""

@@ -6,19 +6,13 @@ const HUES = 5;
 const words = (x) => (x === "" || x === null || x === undefined ? "" : brief(x, "float64", 4));
 const when = (seconds) => new Date(seconds * 1000).toLocaleString();
 
-/** The path through values of columns; gaps where there are none. */
+/** The path through values of columns. A column without one is passed over: not each pass has a
+    value, as with two losses in turn. What is not finite is marked elsewhere. */
 function course(values, x, y) {
-  let path = "";
-  let on = false;
-  values.forEach((value, i) => {
-    if (value === null) on = false;
-    else {
-      path += `${on ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
-      if (!on && (values[i + 1] ?? null) === null) path += "h0.1";
-      on = true;
-    }
-  });
-  return path;
+  const points = values.flatMap((value, i) =>
+    value === null ? [] : [`${x(i).toFixed(1)} ${y(value).toFixed(1)}`],
+  );
+  return points.length ? `M${points.join("L")}${points.length === 1 ? "h1" : ""}` : "";
 }
 
 /** The clock at a column of a curve, and the column at a clock. */
@@ -67,8 +61,7 @@ class Chart {
 
   show(rows, before, log) {
     this.rows = rows.map((row, i) => ({ ...row, hue: `hue-${i % HUES}` }));
-    const hue = (row) => this.rows.find((now) => now.name === row.name)?.hue ?? "hue-4";
-    this.before = before.map((row) => ({ ...row, hue: hue(row) }));
+    this.before = before;
     this.log = log;
     this.legend.replaceChildren(
       ...this.rows.map((row) =>
@@ -81,6 +74,9 @@ class Chart {
           row.rate ? ` · lr ${words(row.rate)}` : null,
           row.notes.map(([text, now]) => h("span", { class: now ? "bad" : "dim" }, ` · ${text}`)),
         ),
+      ),
+      ...before.map((row) =>
+        h("li", {}, h("i", { class: "then" }), `before: ${row.name} `, h("b", { class: "number" }, words(row.now))),
       ),
     );
     this.draw();
@@ -120,7 +116,7 @@ class Chart {
       const x = this.x(tick);
       this.svg.append(s("text", { x, y: height - 8, "text-anchor": "middle" }, tick.toLocaleString("en")));
     }
-    (this.before ?? []).forEach(({ curve, hue }) => this.line(curve, `course before ${hue}`, y));
+    (this.before ?? []).forEach(({ curve }) => this.line(curve, "course before", y));
     for (const { curve, hue } of this.rows) {
       const x = (i) => this.x(clockAt(curve, i));
       const there = curve.high.map((_, i) => i).filter((i) => curve.high[i] !== null);
@@ -185,10 +181,10 @@ const graphs = data.graphs ?? [];
 /** Open the graph that was kept nearest to a pass. */
 function openNearest(clock) {
   const kept = nearest(state.run.graphs, ({ step }) => Math.abs(step - clock));
-  if (kept) openGraph(state.run.graphs.indexOf(kept));
+  if (kept) openGraph(state.run.graphs.indexOf(kept), clock);
 }
 
-async function openGraph(number) {
+async function openGraph(number, wanted = state.run.graphs[number].step) {
   const { step, line } = state.run.graphs[number];
   try {
     graphs[number] ??= await (await fetch(`graph?number=${number}`)).text();
@@ -197,7 +193,8 @@ async function openGraph(number) {
     return;
   }
   const safe = graphs[number].replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`);
-  byId("opened-title").textContent = `${state.run.title}, pass ${step.toLocaleString("en")}, backward in line ${line}`;
+  const near = wanted === step ? "" : `, the nearest kept to ${wanted.toLocaleString("en")}`;
+  byId("opened-title").textContent = `Pass ${step.toLocaleString("en")}${near}: backward in line ${line}`;
   byId("frame").srcdoc = data.graphPage.replace('id="data">{}<', () => `id="data">${safe}<`);
   byId("opened").showModal();
 }
@@ -247,7 +244,7 @@ function spark(now, before, log) {
   return s(
     "svg",
     { width: SPARK[0], height: SPARK[1], "aria-hidden": "true" },
-    path(before, "before hue-1"),
+    path(before, "before"),
     path(now, "hue-0"),
   );
 }
