@@ -194,7 +194,7 @@ def test_the_state_while_the_program_runs(running):
     low, high, counts = layer["gradsShape"]
     assert (low, high, sum(counts), counts[0], counts[-1]) == (1.5, 2, 2, 1, 1)
     assert layer["gradsFirstShape"][:2] == [6, 8]
-    assert [graph["step"] for graph in state["graphs"]][0] == 1
+    assert state["graphs"][0]["step"] == 1
 
 
 def test_only_who_has_the_token_is_answered(running):
@@ -209,6 +209,7 @@ def test_only_who_has_the_token_is_answered(running):
     for name in ("../secret", "graph?number=99", "graph?number=x", "data", "data?tab=a&after=["):
         assert program.refused(name)
     assert "<!doctype html>" in program.get("")
+    assert "<!doctype html>" in program.get("", headers={"Host": "localhost:9"})  # a tunnel's end
 
 
 def test_other_addresses_of_the_machine_are_not_served(running):
@@ -309,7 +310,7 @@ def test_the_program_computes_the_same(tmp_path):
 
 @pytest.mark.parametrize("width, dark", [(1280, False), (375, False), (1280, True)])
 def test_the_file(page, tmp_path, width, dark):
-    _, data = finished(tmp_path, LAYERS, DEAD)
+    finished(tmp_path, LAYERS, DEAD)
     tab = page(tmp_path / "prog.watch.html", width=width, dark=dark)
     tab.wait_for_selector("body[data-ready]")
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
@@ -328,7 +329,7 @@ def test_the_file(page, tmp_path, width, dark):
 
 
 def test_by_keyboard(page, tmp_path):
-    _, data = finished(tmp_path, TRAIN)
+    finished(tmp_path, TRAIN)
     tab = page(tmp_path / "prog.watch.html")
     tab.wait_for_selector("body[data-ready]")
     for _ in range(20):
@@ -373,7 +374,7 @@ def test_two_runs_are_compared(page, tmp_path):
 
 
 def test_names_that_try_to_be_markup(page, tmp_path):
-    done, data = finished(tmp_path, HOSTILE.replace("_hidden", "</script><img src=x onerror=a()>"))
+    done, _ = finished(tmp_path, HOSTILE.replace("_hidden", "</script><img src=x onerror=a()>"))
     assert done.returncode == 0
     tab = page(tmp_path / "prog.watch.html")
     tab.wait_for_selector("body[data-ready]")

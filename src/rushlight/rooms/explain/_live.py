@@ -253,13 +253,14 @@ class _Layer:
                 self.shown[what] = made = _histogram(every)
                 self.shown.setdefault(f"{what}First", made)
         for own, weights, grad in arrays:
-            if own == "weight" and weights.ndim > 1 and self.kind not in _OTHERS:
+            whole = grad is None or grad.shape == weights.shape  # not of a sparse gradient
+            if own == "weight" and weights.ndim > 1 and whole and self.kind not in _OTHERS:
                 self._count(weights, grad)
 
     def _count(self, weights: Floats, grad: Floats | None) -> None:
         unit = 1 if "Transpose" in self.kind else 0
         silent = np.ones(weights.shape[unit], bool)
-        if grad is not None and grad.shape == weights.shape:
+        if grad is not None:
             silent = ~grad.any(axis=tuple(d for d in range(grad.ndim) if d != unit))
         before = 0 if self.silent is None else self.silent
         self.silent = np.where(silent, before + 1, 0)
@@ -347,7 +348,7 @@ def _earlier(path: str) -> dict[str, object] | None:
     """The run that a page in this file shows, without histograms; None where there is none."""
     try:
         with open(path, encoding="utf-8") as file:
-            found = re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read())
+            found = re.search(r'json" id="data">(.*?)</script>', file.read())
         run = json.loads(found[1])["run"] if found else None
         keep = ("title", "began", "clock", "losses", "groups", "layers")
         kept = None if run is None else {key: run[key] for key in keep}

@@ -1,5 +1,6 @@
 """The server of the live page: on this machine's own address alone, below a token that only the
-page's address has. A request from elsewhere, without the token, or for another host gets a 404.
+page's address has. A request without the token, or for a host of another name, gets a 404; the
+port may be another, of a tunnel to this machine.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -35,8 +37,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.live = live
         self.token = secrets.token_urlsafe(16)
-        self.host = f"127.0.0.1:{self.server_port}"
-        self.address = f"http://{self.host}/{self.token}/"
+        self.address = f"http://127.0.0.1:{self.server_port}/{self.token}/"
         self.tabs: dict[str, float] = {}  # when each page that has not the end last asked
         name = "rushlight watch"
         threading.Thread(target=self.serve_forever, args=(0.25,), name=name, daemon=True).start()
@@ -72,13 +73,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._answer({"more": self._more})
 
-    def _answer(self, known: dict[str, object]) -> None:
+    def _answer(self, known: dict[str, Callable[[dict[str, str]], None]]) -> None:
         asked = urlsplit(self.path)
         _, token, name = (*asked.path.split("/", 2), "", "")[:3]
         allowed = hmac.compare_digest(token.encode(), self.server.token.encode())
         answer = known.get(name)
-        host = self.headers.get("Host")
-        if not allowed or host != self.server.host or not callable(answer):
+        host = str(self.headers.get("Host")).rpartition(":")[0]
+        if not allowed or host not in ("127.0.0.1", "localhost") or answer is None:
             self._send("text/plain", "There is no such page.\n", 404)
             return
         query = {key: values[0] for key, values in parse_qs(asked.query).items()}
