@@ -141,6 +141,7 @@ CLOSING: dict[str, str] = {
     "distributed._groups -> distributed._objects": "the first store's place is sent as an object",
     "explain._graph -> explain._drawing": "a graph shows itself in a notebook",
     "explain._graph -> explain._why": "an error says why there is no graph",
+    "explain._watch -> explain._live": "a watch opens its page",
     "explain._watch -> explain._watch_table": "a watch prints itself",
     "explain._watch -> explain._watch_view": "a watch opens its view",
     "fx.graph -> fx._symbolic_trace": "generated code wraps the functions that the program wrapped",

@@ -16,17 +16,22 @@ import os
 import re
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .._base.outside import np
 from .._base.version import __version__
+from .._core import Tensor
+from ..optim.optimizer import Optimizer
 from ._names import names_for
 from ._page import live_html
 from ._passes import Pass
+from ._watch import _plain
 from ._watch_data import Floats, Group, Loss, Series, in_columns, over_decades, printable
 
 if TYPE_CHECKING:
+    from ._live_server import Server
     from ._watch import watch
 
 __all__ = ["Live"]
@@ -64,10 +69,10 @@ class Live:
         self._began = time.time()
         self._before = _earlier(self.path)
         self._layers: dict[str, _Layer] = {}
-        self._met: WeakKeyDictionary[Any, _Met] = WeakKeyDictionary()
-        self._graphs: list[dict[str, Any]] = []
+        self._met: WeakKeyDictionary[Optimizer, _Met] = WeakKeyDictionary()
+        self._graphs: list[_Kept] = []
         self._next_graph, self._spent, self._bad = 1, 0.0, False
-        self._server: Any = None
+        self._server: Server | None = None
         self._write_at = time.perf_counter() + 2
 
     def open(self) -> None:
@@ -92,7 +97,7 @@ class Live:
         due = clock >= self._next_graph and spent * _SHARE <= self.seen.seconds
         if not (bad or due or self.asked) or len(self._graphs) == _GRAPHS:
             return
-        if sum(len(graph["text"]) for graph in self._graphs) > _BYTES:
+        if sum(len(graph.text) for graph in self._graphs) > _BYTES:
             return
         self._bad, self.asked = self._bad or bad, False
         while self._next_graph <= clock:
@@ -103,12 +108,11 @@ class Live:
 
         with reading(now.roots) as graph:
             data = page_data(graph, now.gradients, program=self.seen.title, step=clock)
-        kept = {"step": clock, "line": now.frame.f_lineno, "text": json.dumps(data)}
-        self._graphs.append(kept)
+        self._graphs.append(_Kept(clock, now.frame.f_lineno, json.dumps(data)))
         if len(self._graphs) > 1:  # the first has to be there, and loads the modules
             self._spent += time.perf_counter() - began
 
-    def step(self, optimizer: Any) -> None:
+    def step(self, optimizer: Optimizer) -> None:
         """An optimizer steps: its layers are looked at, where it is time for that."""
         met, began = self._met.get(optimizer), time.perf_counter()
         params = [p for group in optimizer.param_groups for p in group["params"]]
@@ -122,7 +126,7 @@ class Live:
         now = time.perf_counter()
         met.next_look = now + max(_PAUSE, _SHARE * (now - began))
 
-    def _meet(self, params: list[Any]) -> _Met:
+    def _meet(self, params: list[Tensor]) -> _Met:
         """The layers that the parameters of an optimizer belong to, by the program's names."""
         names = names_for()
         owners: dict[int, tuple[str, str, str]] = {}
@@ -131,7 +135,7 @@ class Live:
                 for own, p in part.named_parameters(recurse=False):
                     path = ".".join(filter(None, (label, name)))
                     owners.setdefault(id(p), (path, type(part).__name__, own))
-        found: dict[str, tuple[_Layer, list[tuple[str, Any]]]] = {}
+        found: dict[str, tuple[_Layer, list[tuple[str, Tensor]]]] = {}
         for i, p in enumerate(params):
             name, kind, own = owners.get(id(p)) or (names.of(p) or f"parameter {i}", "", "")
             if name not in self._layers:
@@ -149,12 +153,12 @@ class Live:
         """Changes when there is something new to show."""
         return [self.seen.clock, len(self._graphs), self.ended]
 
-    def graph(self, number: int) -> str:
-        """The data of a graph, as JSON."""
-        text: str = self._graphs[number]["text"]
-        return text
+    @property
+    def graphs(self) -> list[str]:
+        """The data of the graphs, as JSON."""
+        return [graph.text for graph in self._graphs]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """All that the page shows, without the graphs' own data."""
         seen, last = self.seen, max(self.seen.clock, 1)
         losses, groups = seen.losses, seen.groups
@@ -172,16 +176,21 @@ class Live:
             "groups": [_row(g, g.norms, last) | {"rate": _finite(g.rate)} for g in groups],
             "groupsLog": _log([group.norms for group in groups]),
             "layers": [layer.row(last) for layer in self._layers.values()],
-            "graphs": [{k: g[k] for k in ("step", "line")} for g in self._graphs],
+            "graphs": [{"step": g.step, "line": g.line} for g in self._graphs],
             "more": len(self._graphs) < _GRAPHS and not self.ended,
         }
 
     def html(self, live: bool) -> str:
-        """The page: one that asks for more, or one that is complete."""
-        data = {"live": live, "version": __version__, "run": self.state(), "before": self._before}
+        """The page: one that asks for more, or a complete one."""
+        data: dict[str, object] = {
+            "live": live,
+            "version": __version__,
+            "run": self.state(),
+            "before": self._before,
+        }
         if not live:
-            data["graphs"] = [graph["text"] for graph in self._graphs]
-        return live_html(data, live)
+            data["graphs"] = self.graphs
+        return live_html(data, printable(self.seen.title), live)
 
     def write(self) -> None:
         """Write the file, as it is now; a reader never finds half of it."""
@@ -215,19 +224,31 @@ class Live:
             self.write()
             self._say(f"the page is in {self.name}")
         finally:
-            self._server.finish()
+            if self._server is not None:
+                self._server.finish()
 
     def forked(self) -> None:
         """A child process does not serve."""
-        self._server.socket.close()
+        if self._server is not None:
+            self._server.socket.close()
 
 
+class _Kept(NamedTuple):
+    """A graph: of which pass, of which line, and the data of a page, as JSON."""
+
+    step: int
+    line: int
+    text: str
+
+
+@dataclass
 class _Met:
     """The layers of an optimizer with their parameters, and when to look at them again."""
 
-    def __init__(self, layers: list[tuple[_Layer, list[tuple[str, Any]]]], count: int) -> None:
-        self.layers, self.count = layers, count
-        self.looks, self.next_look = 0, 0.0
+    layers: list[tuple[_Layer, list[tuple[str, Tensor]]]]
+    count: int
+    looks: int = 0
+    next_look: float = 0.0
 
 
 class _Layer:
@@ -240,9 +261,9 @@ class _Layer:
         self.shown: dict[str, object] = {}  # histograms, now and at the first look
         self.silent: Floats | None = None  # for each unit, in how many looks it had no gradient
 
-    def look(self, clock: int, params: list[tuple[str, Any]]) -> None:
+    def look(self, clock: int, params: list[tuple[str, Tensor]]) -> None:
         """Take the norms, the histograms and the units without gradient."""
-        arrays = [(own, _array(p), _array(p.grad)) for own, p in params]
+        arrays = [(own, _array(p), None if p.grad is None else _array(p.grad)) for own, p in params]
         self.elements = sum(weights.size for _, weights, _ in arrays)
         for series, what, every in (
             (self.weights, "weights", [w for _, w, _ in arrays]),
@@ -259,11 +280,11 @@ class _Layer:
 
     def _count(self, weights: Floats, grad: Floats | None) -> None:
         unit = 1 if "Transpose" in self.kind else 0
-        silent = np.ones(weights.shape[unit], bool)
+        sizes = np.zeros(weights.shape[unit])
         if grad is not None:
-            silent = ~grad.any(axis=tuple(d for d in range(grad.ndim) if d != unit))
+            sizes += np.abs(grad).sum(axis=tuple(d for d in range(grad.ndim) if d != unit))
         before = 0 if self.silent is None else self.silent
-        self.silent = np.where(silent, before + 1, 0)
+        self.silent = np.where(sizes == 0, before + 1, 0)
 
     def row(self, last: int) -> dict[str, object]:
         dead = () if self.silent is None else np.flatnonzero(self.silent >= _DEAD).tolist()
@@ -280,14 +301,11 @@ class _Layer:
         }
 
 
-def _array(t: Any) -> Any:
-    """The numbers of a tensor; of complex ones the sizes, of a sparse one those that are there."""
-    if t is None:
-        return None
-    from ._watch import _plain
-
+def _array(t: Tensor) -> Floats:
+    """The numbers of a tensor: of complex numbers the sizes, of a sparse tensor its values."""
     t = _plain(t.detach()).cpu()
-    return (t.abs() if t.is_complex() else t).double().numpy()
+    made: Floats = (t.abs() if t.is_complex() else t).double().numpy()
+    return made
 
 
 def _histogram(arrays: list[Floats]) -> list[object] | None:
@@ -304,7 +322,7 @@ def _histogram(arrays: list[Floats]) -> list[object] | None:
     return [low, high, counts.tolist()]
 
 
-def _row(of: Loss | Group, series: Series, last: int) -> dict[str, Any]:
+def _row(of: Loss | Group, series: Series, last: int) -> dict[str, object]:
     return {
         "name": of.name,
         "now": _word(series.now) if series.count else "",

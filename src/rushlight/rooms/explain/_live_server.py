@@ -13,10 +13,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from . import _watch
-from ._live import Live
+
+if TYPE_CHECKING:
+    from ._live import Live
 
 __all__ = ["Server"]
 
@@ -94,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send("text/html", text)
 
     def _data(self, query: dict[str, str]) -> None:
-        """The state, as soon as it is another than the one that the page has."""
+        """The state, as soon as there is a newer state than the page's."""
         live, tab, after = self.server.live, query["tab"], json.loads(query["after"])
         until = time.monotonic() + _PATIENCE
         begin = time.monotonic() + _PAUSE
@@ -106,13 +109,13 @@ class _Handler(BaseHTTPRequestHandler):
         with _watch._lock:
             given: dict[str, object] = {"run": live.state()}
             if live.ended:
-                given["graphs"] = [live.graph(i) for i in range(len(live._graphs))]
+                given["graphs"] = live.graphs
         self._send("application/json", json.dumps(given))
         if live.ended:
             self.server.tabs.pop(tab, None)
 
     def _graph(self, query: dict[str, str]) -> None:
-        self._send("application/json", self.server.live.graph(int(query["number"])))
+        self._send("application/json", self.server.live.graphs[int(query["number"])])
 
     def _more(self, query: dict[str, str]) -> None:
         self.server.live.asked = True

@@ -36,10 +36,10 @@ def write_page(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
 
 def page_html(data: dict[str, object]) -> str:
     """The page of `page_data`'s data as HTML."""
-    return _filled("page.html", {**_parts(), **_own(data, data)})
+    return _filled("page.html", {**_parts(), **_own(data, data.get("title", ""))})
 
 
-def live_html(data: dict[str, Any], live: bool) -> str:
+def live_html(data: dict[str, object], title: str, live: bool) -> str:
     """The page of a training run as HTML. It opens pages of graphs inside, so that its policy
     allows their scripts too; where `live` is true it may ask the server for more."""
     graph = _parts()
@@ -50,16 +50,16 @@ def live_html(data: dict[str, Any], live: bool) -> str:
         "; connect-src 'self'" if live else "",
     )
     parts = {"policy": policy, "style": style, "script": script}
-    own = _own({**data, "graphPage": page_html({})}, data["run"])
-    return _filled("live.html", {**parts, **own, "version": _shown(str(data["version"]))})
+    own = _own({**data, "graphPage": page_html({})}, title)
+    return _filled("live.html", {**parts, **own})
 
 
-def _own(data: dict[str, Any], of: dict[str, Any]) -> dict[str, str]:
+def _own(data: dict[str, object], title: object) -> dict[str, str]:
     """The parts that are of one page alone."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return {
-        "title": _shown(str(of.get("title", ""))),
-        "version": _shown(str(of.get("version", ""))),
+        "title": _shown(str(title)),
+        "version": _shown(str(data.get("version", ""))),
         "data": re.sub("[<>&]", lambda found: _UNSAFE[found[0]], text),
     }
 
