@@ -181,7 +181,7 @@ class Live:
         }
 
     def html(self, live: bool) -> str:
-        """The page: one that asks for more, or a complete one."""
+        """The page: it asks for more, or is complete."""
         data: dict[str, object] = {
             "live": live,
             "version": __version__,
