@@ -366,7 +366,7 @@ def test_two_runs_are_compared(page, tmp_path):
     on(tab, "losses").press("End")
     assert on(tab, "losses-readout").inner_text().endswith("prog.py:7 1.5625")
     on(tab, "file").set_input_files(tmp_path / "prog.py")
-    assert on(tab, "message").inner_text() == "prog.py is no page of a training run."
+    says(tab, "message", "prog.py is no page of a training run.")
     on(tab, "file").set_input_files(other)
     says(tab, "losses-legend", "before")
     on(tab, "losses").press("End")

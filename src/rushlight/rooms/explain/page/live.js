@@ -4,7 +4,10 @@
 const data = JSON.parse(byId("data").textContent);
 const HUES = 5;
 const words = (x) => (x === "" || x === null || x === undefined ? "" : brief(x, "float64", 4));
+const en = (n) => n.toLocaleString("en");
 const when = (seconds) => new Date(seconds * 1000).toLocaleString();
+
+const bold = (x) => h("b", { class: "number" }, words(x));
 
 /** The path through values of columns. A column without one is passed over: not each pass has a
     value, as with two losses in turn. What is not finite is marked elsewhere. */
@@ -33,7 +36,7 @@ function ticks(low, high, log) {
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((n) => n * unit >= rough) * unit;
   const all = [];
-  for (let at = Math.ceil(low / step) * step; at <= high; at += step) all.push(at);
+  for (let at = Math.ceil(low / step) * step; at <= high; at += step) all.push(+at.toPrecision(9));
   return all;
 }
 
@@ -70,13 +73,13 @@ class Chart {
           {},
           h("i", { class: row.hue }),
           `${row.name} `,
-          h("b", { class: "number" }, words(row.now)),
+          bold(row.now),
           row.rate ? ` · lr ${words(row.rate)}` : null,
           row.notes.map(([text, now]) => h("span", { class: now ? "bad" : "dim" }, ` · ${text}`)),
         ),
       ),
       ...before.map((row) =>
-        h("li", {}, h("i", { class: "then" }), `before: ${row.name} `, h("b", { class: "number" }, words(row.now))),
+        h("li", {}, h("i", { class: "then" }), `before: ${row.name} `, bold(row.now)),
       ),
     );
     this.draw();
@@ -86,7 +89,9 @@ class Chart {
     const width = this.svg.clientWidth;
     const height = this.svg.clientHeight;
     const all = [...this.rows, ...(this.before ?? [])];
-    const values = all.flatMap(({ curve }) => [...curve.low, ...curve.high]).filter((v) => v !== null);
+    const values = all
+      .flatMap(({ curve }) => [...curve.low, ...curve.high])
+      .filter((v) => v !== null);
     this.svg.replaceChildren();
     if (!width) return;
     if (!values.length) {
@@ -96,7 +101,9 @@ class Chart {
     const last = Math.max(...all.map(({ curve }) => curve.last), 2);
     let [low, high] = [Math.min(...values), Math.max(...values)];
     const log = this.log && low > 0;
-    if (high - low <= Math.abs(high) * 1e-9) [low, high] = log ? [low / 2, high * 2] : [low - 0.5, high + 0.5];
+    if (high - low <= Math.abs(high) * 1e-9) {
+      [low, high] = log ? [low / 2, high * 2] : [low - 0.5, high + 0.5];
+    }
     const scale = log ? Math.log : (v) => v;
     const [left, right, top, bottom] = [64, width - 14, 14, height - 26];
     this.x = (clock) => left + ((clock - 1) / (last - 1)) * (right - left);
@@ -105,16 +112,17 @@ class Chart {
       return Math.round(1 + Math.min(Math.max(part, 0), 1) * (last - 1));
     };
     this.last = last;
-    const y = (v) => bottom - ((scale(v) - scale(low)) / (scale(high) - scale(low))) * (bottom - top);
+    const tall = (bottom - top) / (scale(high) - scale(low));
+    const y = (v) => bottom - (scale(v) - scale(low)) * tall;
     for (const tick of ticks(low, high, log)) {
       this.svg.append(
         s("line", { class: "grid", x1: left, x2: right, y1: y(tick), y2: y(tick) }),
-        s("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, words(Number(tick.toPrecision(3)))),
+        s("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, words(tick)),
       );
     }
     for (const tick of ticks(1, last, false).filter(Number.isInteger)) {
       const x = this.x(tick);
-      this.svg.append(s("text", { x, y: height - 8, "text-anchor": "middle" }, tick.toLocaleString("en")));
+      this.svg.append(s("text", { x, y: height - 8, "text-anchor": "middle" }, en(tick)));
     }
     (this.before ?? []).forEach(({ curve }) => this.line(curve, "course before", y));
     for (const { curve, hue } of this.rows) {
@@ -122,10 +130,12 @@ class Chart {
       const there = curve.high.map((_, i) => i).filter((i) => curve.high[i] !== null);
       const edge = (side) => (i) => `${x(i).toFixed(1)} ${y(curve[side][i]).toFixed(1)}`;
       const around = [...there.map(edge("high")), ...there.toReversed().map(edge("low"))];
-      this.svg.append(s("path", { class: `band ${hue}`, d: around.length ? `M${around.join("L")}Z` : "" }));
+      const d = around.length ? `M${around.join("L")}Z` : "";
+      this.svg.append(s("path", { class: `band ${hue}`, d }));
       this.line(curve, `course ${hue}`, y);
       for (const i of curve.bad) {
-        this.svg.append(s("rect", { class: "not-finite", x: x(i) - 2, y: top - 6, width: 4, height: 6 }));
+        const place = { x: x(i) - 2, y: top - 6, width: 4, height: 6 };
+        this.svg.append(s("rect", { class: "not-finite", ...place }));
       }
     }
     for (const { step } of state.run.graphs) {
@@ -160,7 +170,7 @@ class Chart {
     };
     const before = (this.before ?? []).map(said).filter(Boolean).map((text) => `before: ${text}`);
     const all = [...this.rows.map(said).filter(Boolean), ...before];
-    this.readout.textContent = `pass ${clock.toLocaleString("en")} · ${all.join(" · ")}`;
+    this.readout.textContent = `pass ${en(clock)} · ${all.join(" · ")}`;
   }
 
   key(event) {
@@ -193,8 +203,8 @@ async function openGraph(number, wanted = state.run.graphs[number].step) {
     return;
   }
   const safe = graphs[number].replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`);
-  const near = wanted === step ? "" : `, the nearest kept to ${wanted.toLocaleString("en")}`;
-  byId("opened-title").textContent = `Pass ${step.toLocaleString("en")}${near}: backward in line ${line}`;
+  const near = wanted === step ? "" : `, the nearest kept to ${en(wanted)}`;
+  byId("opened-title").textContent = `Pass ${en(step)}${near}: backward in line ${line}`;
   byId("frame").srcdoc = data.graphPage.replace('id="data">{}<', () => `id="data">${safe}<`);
   byId("opened").showModal();
 }
@@ -216,7 +226,7 @@ function showGraphs({ graphs: kept, more }) {
   } }, "Draw the next pass");
   byId("graphs").replaceChildren(
     ...kept.map(({ step }, number) =>
-      h("button", { type: "button", onclick: () => openGraph(number) }, `pass ${step.toLocaleString("en")}`),
+      h("button", { type: "button", onclick: () => openGraph(number) }, `pass ${en(step)}`),
     ),
     ...(more && state.live ? [asked] : []),
     ...(kept.length ? [] : [h("span", { class: "dim" }, "none yet")]),
@@ -234,7 +244,8 @@ function spark(now, before, log) {
   const scale = log && Math.min(...values) > 0 ? Math.log : (v) => v;
   const [low, high] = [scale(Math.min(...values)), scale(Math.max(...values))];
   const last = Math.max(now.last, before?.last ?? 1, 2);
-  const y = (v) => SPARK[1] - 3 - (high > low ? (scale(v) - low) / (high - low) : 0.5) * (SPARK[1] - 6);
+  const part = (v) => (high > low ? (scale(v) - low) / (high - low) : 0.5);
+  const y = (v) => SPARK[1] - 3 - part(v) * (SPARK[1] - 6);
   const path = (curve, kind) =>
     curve &&
     s("path", {
@@ -259,12 +270,19 @@ function histogram(now, first) {
     return [x(from + i * each), x(from + (i + 1) * each), n / Math.max(...counts)];
   });
   const bars = edges(now).map(([from, to, part]) =>
-    s("rect", { class: "bar hue-0", x: from, width: Math.max(to - from, 0.5), y: SPARK[1] * (1 - part), height: SPARK[1] * part }),
+    s("rect", {
+      class: "bar hue-0",
+      x: from,
+      width: Math.max(to - from, 0.5),
+      y: SPARK[1] * (1 - part),
+      height: SPARK[1] * part,
+    }),
   );
   const outline = edges(first).map(([from, to, part], i) =>
     `${i ? "L" : "M"}${from.toFixed(1)} ${(SPARK[1] * (1 - part)).toFixed(1)}H${to.toFixed(1)}`,
   );
-  const label = `from ${words(now[0])} to ${words(now[1])}; at first from ${words(first[0])} to ${words(first[1])}`;
+  const range = ([from, to]) => `from ${words(from)} to ${words(to)}`;
+  const label = `${range(now)}; at first ${range(first)}`;
   return s(
     "svg",
     { width: SPARK[0], height: SPARK[1], role: "img", "aria-label": label },
@@ -274,26 +292,25 @@ function histogram(now, first) {
   );
 }
 
-const COLUMNS = ["layer", "numbers", "gradient norm", "weight norm", "gradients", "weights", "dead units"];
+const COLUMNS = "layer,numbers,gradient norm,weight norm,gradients,weights,dead units".split(",");
 
 function showLayers(layers, before) {
   const cell = (i, ...children) => h("td", { "data-label": COLUMNS[i] }, children);
   const rows = layers.map((layer) => {
     const then = before?.layers.find(({ name }) => name === layer.name);
     const few = layer.which.join(", ") + (layer.dead > layer.which.length ? ", …" : "");
+    const dead = `${layer.dead} of ${layer.units}${layer.dead ? `: ${few}` : ""}`;
     const value = ({ now, bad }) => h("span", { class: bad ? "bad number" : "number" }, words(now));
     return h(
       "tr",
       { "data-testid": "layer" },
       h("th", { scope: "row" }, layer.name, " ", h("span", { class: "dim" }, layer.kind)),
-      cell(1, layer.elements.toLocaleString("en")),
+      cell(1, en(layer.elements)),
       cell(2, spark(layer.grads, then?.grads, true), value(layer.grads)),
       cell(3, spark(layer.weights, then?.weights, false), value(layer.weights)),
       cell(4, histogram(layer.gradsShape, layer.gradsFirstShape)),
       cell(5, histogram(layer.weightsShape, layer.weightsFirstShape)),
-      cell(6, layer.units
-        ? h("span", { class: layer.dead ? "bad" : "dim", title: few }, `${layer.dead} of ${layer.units}`, layer.dead ? `: ${few}` : "")
-        : ""),
+      cell(6, layer.units ? h("span", { class: layer.dead ? "bad" : "dim" }, dead) : ""),
     );
   });
   byId("layers").replaceChildren(
@@ -321,11 +338,18 @@ function show() {
   const before = byId("compare").checked ? state.before : null;
   byId("title").textContent = run.title || "training";
   byId("progress").textContent = run.progress;
-  const ended = run.error ? `ended: ${run.error}` : "ended";
-  byId("status").textContent = run.ended ? ended : state.live ? "live" : "no answer: the program is gone";
-  byId("status").dataset.state = run.ended ? (run.error ? "bad" : "ended") : state.live ? "live" : "bad";
+  const [kind, said] = run.error
+    ? ["bad", `ended: ${run.error}`]
+    : run.ended
+      ? ["ended", "ended"]
+      : state.live
+        ? ["live", "live"]
+        : ["bad", "no answer: the program is gone"];
+  byId("status").textContent = said;
+  byId("status").dataset.state = kind;
   byId("comparing").hidden = !state.before;
-  if (state.before) byId("other").textContent = `and ${state.before.title}, ${when(state.before.began)}`;
+  const other = state.before && `with ${state.before.title}, ${when(state.before.began)}`;
+  byId("other").textContent = other ?? "";
   showGraphs(run);
   losses.show(run.losses, before?.losses ?? [], run.lossesLog);
   groups.show(run.groups, before?.groups ?? [], run.groupsLog);
@@ -373,7 +397,9 @@ function showTheme() {
 byId("theme").addEventListener("click", () => {
   const next = { auto: "dark", dark: "light", light: "auto" };
   // The first click changes what is seen, also where the system is dark.
-  if (matchMedia("(prefers-color-scheme: dark)").matches) Object.assign(next, { auto: "light", light: "dark", dark: "auto" });
+  if (matchMedia("(prefers-color-scheme: dark)").matches) {
+    Object.assign(next, { auto: "light", light: "dark", dark: "auto" });
+  }
   state.theme = next[state.theme];
   document.documentElement.dataset.theme = state.theme;
   showTheme();
