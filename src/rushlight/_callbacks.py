@@ -93,6 +93,8 @@ connect(
     accelerator_draw=imported("rushlight.ops.random.there.random", "fill"),
     accelerator_steps=imported("rushlight.ops.making.there.filling", "steps"),
     accelerator_wait=imported("rushlight._torch._present_device", "wait"),
+    add_model=imported("rushlight.explain._failure", "add_model"),
+    cell_html=imported("rushlight.explain._cells", "cell_html"),
     compile=imported("rushlight._torch.compiler", "compile"),
     define_torchvision=imported("rushlight._torch._torchvision", "define"),
     found=imported("rushlight._torch", "find"),

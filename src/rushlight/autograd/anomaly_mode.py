@@ -18,6 +18,7 @@ from .. import _core
 from .._base import FOLDER
 from .._base.dtypes import dtype, float32
 from .._base.errors import warn
+from .._base.sources import cell
 from .._core import Op, Tensor
 from .._devices.cpu import number
 from .grad_mode import check_bool
@@ -171,7 +172,13 @@ def _place() -> list[str]:
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(FOLDER):
         frames.pop()
-    return traceback.format_list(frames)
+    cells = [cell(frame.filename) for frame in frames]
+    told = traceback.format_list(frames)
+    for n, (name, frame) in enumerate(zip(cells, frames, strict=True)):
+        if name:
+            python = f'File "{frame.filename}", line {frame.lineno}'
+            told[n] = told[n].replace(python, f"{name}:{frame.lineno}", 1)
+    return told[next((n for n, name in enumerate(cells) if name), 0) :]  # below IPython's own
 
 
 def note_place(node: Any) -> None:

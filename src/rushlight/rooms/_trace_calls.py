@@ -31,6 +31,7 @@ from ._base import observers as _observers
 from ._base.dtypes import dtype
 from ._base.errors import program_frame
 from ._base.hook_runs import Hook
+from ._base.sources import cell
 from ._levels.running import carried
 
 __all__ = [
@@ -299,7 +300,9 @@ def _whose() -> str:
 
 
 def short_path(path: str) -> str:
-    """A file as `import` finds it, or below the current folder."""
+    """A file as `import` finds it, or below the current folder; or the cell of a notebook."""
+    if name := cell(path):
+        return name
     if not os.path.isabs(path):
         return path
     try:
