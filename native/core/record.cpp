@@ -1,6 +1,8 @@
 // See record.h. Python's lock, or the turn, guards all of this; stacks belong to their threads.
 #include "core/record.h"
 
+#include <structmember.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>

@@ -23,7 +23,7 @@ from .nn import Module
 from .optim import Optimizer
 from .optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-__all__ = ["OWN_CODE", "Phase", "Ranges", "Records", "Run", "Spot", "taken", "write_trace"]
+__all__ = ["Phase", "Records", "Run", "Spot", "StepRanges", "taken", "write_trace"]
 
 THREAD, OP, WORK, NODE, RANGE = range(5)
 """The kinds of spots, as the core numbers them."""
@@ -52,6 +52,7 @@ class Spot:
     most: int
     paths: int
     ways: int
+    thread: threading.Thread | None = None
     children: list[Spot] = field(default_factory=list)
     path: tuple[str, ...] = ()  # the names of the modules around, and its own
 
@@ -117,7 +118,6 @@ class Run(NamedTuple):
     bytes: int
     number: int
     allocated: int
-    depth: int
 
 
 @dataclass
@@ -126,12 +126,10 @@ class Records:
 
     start: int
     stop: int
-    main: int
     spots: list[Spot]
     runs: list[Run]
     peak: int
     peak_at: Spot | None
-    threads: dict[int, str]
 
     @property
     def root(self) -> Spot:
@@ -145,7 +143,7 @@ class Records:
             spot = run.spot
             if spot.is_module or spot.what is _BACKWARD:
                 continue
-            thread = _thread_of(spot)
+            thread = thread_of(spot)
             if spot.kind == NODE:
                 yield f"autograd::engine::evaluate_function: {spot.name}", run, thread
             yield spot.name, run, thread
@@ -167,24 +165,7 @@ _BACKWARD = Phase("backward", "backward")
 
 _Enter = Callable[[Any], Any]
 _Leave = Callable[[Any], object]
-
-
-def _around(
-    plain: Callable[..., Any], named: Callable[[Any], object], enter: _Enter, leave: _Leave
-) -> Callable[..., Any]:
-    @wraps(plain)
-    def ranged(first: Any, *args: Any, **kwargs: Any) -> Any:
-        token = enter(named(first))
-        try:
-            return plain(first, *args, **kwargs)
-        finally:
-            leave(token)
-
-    return ranged
-
-
-OWN_CODE = frozenset({_around(len, id, id, id).__code__})
-"""The code whose frames the ranges put between those of the program and of the library."""
+_Named = Callable[[Any], object]
 
 
 def _step_of(optimizer: object) -> Phase:
@@ -199,32 +180,35 @@ def _batch_of(loader: object) -> Phase:
     return _phase("data", type(loader), "enumerate(DataLoader)#{0}.__next__")
 
 
-class Ranges:
-    """The ranges that the library runs: `enter` is called at the begin of each, and `leave` at the
-    end with the answer of `enter`. every: not only ranges of optimizers."""
+class StepRanges:
+    """The ranges of optimizers: `enter` is called at the begin of each step and each `zero_grad`,
+    and `leave` at the end with the answer of `enter`."""
 
-    def __init__(self, enter: _Enter, leave: _Leave, every: bool = True) -> None:
-        places: list[tuple[Any, str, Callable[[Any], object]]] = [
-            (Optimizer, "zero_grad", _zero_grad_of)
-        ]
-        if every:
-            from .utils.data import _fetch, _worker, dataloader  # noqa: F401  here alone
-
-            places += [
-                (Module, "__call__", lambda module: module),
-                (_engine, "_run", lambda _: _BACKWARD),
-            ]
-            kinds = _fetch.BaseDataLoaderIter.__subclasses__()
-            places += [(kind, "__next__", _batch_of) for kind in kinds]
+    def __init__(self, enter: _Enter, leave: _Leave) -> None:
         self._enter, self._leave = enter, leave
         self._steps = threading.local()
-        self._before = [(owner, name, vars(owner)[name]) for owner, name, _ in places]
-        for owner, name, named in places:
-            setattr(owner, name, _around(vars(owner)[name], named, enter, leave))
+        self._before: list[tuple[Any, str, Any]] = []
         self._hooks = [
             register_optimizer_step_pre_hook(self._before_step),
             register_optimizer_step_post_hook(self._after_step),
         ]
+        self._surround(Optimizer, "zero_grad", _zero_grad_of)
+
+    def _surround(self, owner: Any, name: str, named: _Named | None) -> None:
+        plain = vars(owner)[name]
+        self._before.append((owner, name, plain))
+        setattr(owner, name, self._around(plain, named))
+
+    def _around(self, plain: Callable[..., Any], named: Any) -> Callable[..., Any]:
+        @wraps(plain)
+        def ranged(first: Any, *args: Any, **kwargs: Any) -> Any:
+            token = self._enter(named(first))
+            try:
+                return plain(first, *args, **kwargs)
+            finally:
+                self._leave(token)
+
+        return ranged
 
     def _before_step(self, optimizer: object, *_: object) -> None:
         token = self._enter(_step_of(optimizer))
@@ -243,11 +227,27 @@ class Ranges:
             hook.remove()
 
 
+class _Ranges(StepRanges):
+    """All ranges that the library runs, told to the core without a frame of Python."""
+
+    def __init__(self) -> None:
+        from .utils.data import _fetch, _worker, dataloader  # noqa: F401  here alone
+
+        super().__init__(_core.record_enter, _core.record_leave)
+        self._surround(Module, "__call__", None)
+        self._surround(_engine, "_run", lambda _: _BACKWARD)
+        for kind in _fetch.BaseDataLoaderIter.__subclasses__():
+            self._surround(kind, "__next__", _batch_of)
+
+    def _around(self, plain: Callable[..., Any], named: Any) -> Callable[..., Any]:
+        return _core.record_ranged(plain, named)
+
+
 # ---- taking records
 
 
 _taking: list[taken] = []
-_ranges: list[Ranges] = []
+_ranges: list[_Ranges] = []
 _lock = threading.RLock()
 
 
@@ -272,9 +272,9 @@ class taken:
         self._process = os.getpid()
         with _lock:
             if not _taking:
-                _ranges.append(Ranges(_core.record_enter, _core.record_leave))
-            _core.record_start(*self._options)
+                _ranges.append(_Ranges())
             _taking.append(self)
+            _core.record_start(*self._options, threading.current_thread)
         self._start = monotonic_ns()
         return self
 
@@ -305,6 +305,7 @@ def _read(
         around = spots[parent] if parent >= 0 else None
         made = spots[maker] if maker >= 0 else None
         spot = Spot(around, kind, what, file or "", line, made, *numbers)
+        spot.thread = what if around is None else around.thread
         if around is not None:
             around.children.append(spot)
         spots.append(spot)
@@ -316,20 +317,17 @@ def _read(
     whole, halves = array("q", runs), array("I", runs)
     found = (
         Run(
-            spots[halves[14 * n]],
-            texts[at] if (at := halves[14 * n + 1]) < len(texts) else "",
-            *row,
+            spots[halves[12 * n]],
+            texts[at] if (at := halves[12 * n + 1]) < len(texts) else "",
+            *whole[6 * n + 1 : 6 * n + 6],
         )
-        for n in range(len(whole) // 7)
-        for row in (whole[7 * n + 1 : 7 * n + 7],)
+        for n in range(len(whole) // 6)
     )
     ordered = sorted(
         (run for run in found if run.start >= start), key=lambda run: (run.start, -run.stop)
     )
-    threads = {t.ident: t.name for t in threading.enumerate() if t.ident is not None}
-    main = threading.get_ident()
     at = spots[peak[1]] if peak[0] else None
-    return Records(start, stop, main, spots, ordered, peak[0], at, threads)
+    return Records(start, stop, spots, ordered, peak[0], at)
 
 
 def _name_modules(spots: list[Spot]) -> None:
@@ -368,11 +366,11 @@ def write_trace(records: Records, file: str | os.PathLike[str]) -> None:
     found: list[dict[str, Any]] = [_about("process_name", process, 0, "rushlight")]
     for spot in records.spots:
         if spot.kind == THREAD:
-            name = records.threads.get(spot.what, "a thread that has ended")
-            found.append(_about("thread_name", process, spot.what, name))
+            name = "a thread" if spot.thread is None else spot.thread.name
+            found.append(_about("thread_name", process, thread_of(spot), name))
     made: dict[int, Run] = {}
     for run in records.runs:
-        thread = _thread_of(run.spot)
+        thread = thread_of(run.spot)
         found.append(_event(run, process, thread))
         if run.number < 0:
             continue
@@ -389,10 +387,9 @@ def _about(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
 
 
-@cache
-def _thread_of(spot: Spot) -> int:
-    *_, last = spot.above()
-    return int(last.what)
+def thread_of(spot: Spot) -> int:
+    """The number of the spot's thread."""
+    return 0 if spot.thread is None else spot.thread.ident or 0
 
 
 def _event(run: Run, process: int, thread: int) -> dict[str, Any]:
@@ -428,6 +425,6 @@ def _arrow(maker: Run, node: Run, process: int) -> Iterator[dict[str, Any]]:
             "name": "fwdbwd",
             "cat": "fwdbwd",
             "pid": process,
-            "tid": _thread_of(run.spot),
+            "tid": thread_of(run.spot),
             "ts": run.start / 1000,
         }
