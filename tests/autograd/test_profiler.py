@@ -182,7 +182,8 @@ def trained(torch):
 
 NAMES = {
     *("all", "aten::conv2d", "aten::convolution", "aten::_convolution", "aten::relu"),
-    *("aten::max_pool2d", "aten::linear", "aten::cross_entropy_loss"),
+    *("aten::max_pool2d", "aten::linear", "aten::log_softmax", "aten::nll_loss"),
+    "aten::convolution_backward",
     *("autograd::engine::evaluate_function: ConvolutionBackward0", "ConvolutionBackward0"),
     *("ReluBackward0", "AddmmBackward0", "NllLossBackward0", "LogSoftmaxBackward0"),
     *("torch::autograd::AccumulateGrad", "Optimizer.step#Adam.step"),

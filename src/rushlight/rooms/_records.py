@@ -29,6 +29,24 @@ THREAD, OP, WORK, NODE, RANGE = range(5)
 """The kinds of spots, as the core numbers them."""
 
 
+_PYTORCHS = {
+    "_convolution": "convolution _convolution",
+    "_convolution_input": "convolution_backward",
+    "_convolution_weight": "convolution_backward",
+    "_max_pool2d": "max_pool2d max_pool2d_with_indices",
+    "_adaptive_avg_pool2d_transpose": "_adaptive_avg_pool2d_backward",
+    "_embedding": "embedding",
+    "_embedding_transpose": "embedding_backward embedding_dense_backward",
+    "_native_batch_norm": "batch_norm _batch_norm_impl_index native_batch_norm",
+    "_native_layer_norm": "layer_norm native_layer_norm",
+    "_nll_loss": "nll_loss_nd nll_loss nll_loss_forward",
+    "_gru_layer": "gru",
+    "_split": "split",
+    "_contiguous_copy": "contiguous clone",
+}
+"""The names of PyTorch's calls, the outermost first, for ops that no program calls by name."""
+
+
 class Phase(NamedTuple):
     """A range that the library runs: its part of a training step, and PyTorch's name for it."""
 
@@ -79,10 +97,8 @@ class Spot:
     @property
     def name(self) -> str:
         """As PyTorch's profiler names it."""
-        if self.kind == OP:
-            return "aten::" + str(self.what.__name__)
-        if self.kind == WORK:
-            return f"aten::{self.what}"
+        if self.kind in (OP, WORK):
+            return self.names[0]
         if self.kind == NODE:
             leaf = issubclass(self.what, _core.AccumulateGrad)
             return f"{'torch::autograd::' * leaf}{self.what.__name__}"
@@ -91,12 +107,21 @@ class Spot:
         return self.what.name if isinstance(self.what, Phase) else str(self.what)
 
     @property
+    def names(self) -> list[str]:
+        """Of a call, the names of the calls that PyTorch makes for it, the outermost first."""
+        name = str(self.what.__name__ if self.kind == OP else self.what)
+        if name == "_convolution_input" and all(spot.kind != NODE for spot in self.above()):
+            name = "_convolution"  # the forward of a transposed one
+        return [f"aten::{each}" for each in _PYTORCHS.get(name, name).split()]
+
+    @property
     def stack(self) -> tuple[str, ...]:
         """The program's lines that led to it, and the modules, the innermost first."""
         found: list[str] = []
         for spot in self.above():
-            place = spot.name if spot.is_module else f"{spot.file}({spot.line})"
-            if (spot.is_module or spot.file) and place not in found[-1:]:
+            found += [spot.name] * spot.is_module
+            place = f"{spot.file}({spot.line})"
+            if spot.file and place not in found[-1:]:
                 found.append(place)
         return tuple(found)
 
@@ -138,15 +163,21 @@ class Records:
 
     def events(self) -> Iterator[tuple[str, Run, int]]:
         """The events of PyTorch's profiler: a name, a run and its thread. Of a node there are two,
-        the engine's work for it and its own."""
+        the engine's work for it and its own; of a call as many as PyTorch has."""
         for run in self.runs:
             spot = run.spot
             if spot.is_module or spot.what is _BACKWARD:
                 continue
             thread = thread_of(spot)
+            names = spot.names if spot.kind in (OP, WORK) else [spot.name]
             if spot.kind == NODE:
-                yield f"autograd::engine::evaluate_function: {spot.name}", run, thread
-            yield spot.name, run, thread
+                names.insert(0, f"autograd::engine::evaluate_function: {spot.name}")
+            elif names[0] == "aten::convolution" and run.arguments:
+                transposed = "_transpose" * (spot.what.__name__ == "_convolution_input")
+                dimensions = run.arguments.partition("]")[0].count(",") - 1
+                names.insert(0, f"aten::conv{transposed}{dimensions}d")
+            for name in names:
+                yield name, run, thread
 
     def write_trace(self, file: str | os.PathLike[str]) -> None:
         """Write the runs as a trace: see below."""
