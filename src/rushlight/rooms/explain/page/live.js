@@ -217,7 +217,9 @@ function look(clock) {
 
 byId("at").addEventListener("input", () => look(Number(byId("at").value)));
 byId("at").addEventListener("keydown", (event) => {
-  if (event.key === "Enter") openNearest(Number(byId("at").value));
+  if (event.key !== "Enter") return;
+  event.preventDefault(); // the key is not for the button that gets the focus
+  openNearest(Number(byId("at").value));
 });
 
 // ---- layers
