@@ -244,7 +244,9 @@ class _Numbers:
 
     def look(self, clock: int, arrays: list[Floats]) -> None:
         if arrays:
-            self.norms.add(clock, math.sqrt(sum(float(np.vdot(a, a)) for a in arrays)))
+            with np.errstate(all="ignore"):  # not by BLAS, whose threads a program pays for
+                squares = sum(float(np.square(a).sum()) for a in arrays)
+            self.norms.add(clock, math.sqrt(squares))
             self.shape = _histogram(arrays)
             self.first = self.first or self.shape
 
