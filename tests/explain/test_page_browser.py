@@ -461,7 +461,7 @@ def test_a_leaf_of_many_calls_draws_few_lines(opened_data):
 def test_a_matrix_in_the_panel_scrolls(opened_data):
     x = torch.full((2, 8), 1 / 3, requires_grad=True)
     tab = opened_data(page_data(torch.explain.graph((x * x).sum())))
-    node(tab, "x").first.click()
+    node(tab, "∂result/∂x").click()
     table = tab.locator("#panel .values").filter(has_text="0.333").first
     inside = table.locator("xpath=..")
     wide, room, panel = inside.evaluate(

@@ -65,19 +65,7 @@ function readGraph(data) {
     graph.nodes[edge.from].out.push(edge);
     graph.nodes[edge.to].into.push(edge);
   }
-  graph.boxes = (data.boxes?.length ? data.boxes : [{}]).map((row, id) => ({
-    id,
-    parent: id === 0 ? null : (row.parent ?? 0),
-    title: row.title ?? "",
-    kind: row.kind ?? "graph",
-    detail: row.detail ?? "",
-    bytes: row.bytes ?? 0,
-    place: row.place ? graph.places[row.place - 1] : null,
-    steps: row.steps ?? null,
-    curve: (row.curve ?? []).map((norm) => (norm === null ? null : number(norm))),
-    boxes: [],
-    nodes: [],
-  }));
+  graph.boxes = (data.boxes?.length ? data.boxes : [{}]).map((row, id) => boxOf(graph, row, id));
   for (const box of graph.boxes)
     if (box.parent !== null) graph.boxes[box.parent].boxes.push(box.id);
   setOptionsApart(graph);
@@ -104,6 +92,21 @@ function readGraph(data) {
   judgeHealth(graph);
   return graph;
 }
+
+/** A box with all defaults filled in, still without what is in it. */
+const boxOf = (graph, row, id) => ({
+  id,
+  parent: id === 0 ? null : (row.parent ?? 0),
+  title: row.title ?? "",
+  kind: row.kind ?? "graph",
+  detail: row.detail ?? "",
+  bytes: row.bytes ?? 0,
+  place: row.place ? graph.places[row.place - 1] : null,
+  steps: row.steps ?? null,
+  curve: (row.curve ?? []).map((norm) => (norm === null ? null : number(norm))),
+  boxes: [],
+  nodes: [],
+});
 
 const MANY = 12; // leaves that one box shows by themselves
 
@@ -137,17 +140,9 @@ function gatherLeaves(graph, kind, one, many) {
     if (mine.length <= MANY) continue;
     const id = graph.boxes.length;
     const title = counted(mine.length, one, many);
-    graph.boxes.push({
-      id,
-      parent: box.id,
-      title,
-      kind: many,
-      detail: [box.detail, title].filter(Boolean).join(" › "),
-      count: mine.length,
-      bytes: 0,
-      boxes: [],
-      nodes: mine,
-    });
+    const detail = [box.detail, title].filter(Boolean).join(" › ");
+    const own = boxOf(graph, { parent: box.id, title, kind: many, detail }, id);
+    graph.boxes.push({ ...own, count: mine.length, nodes: mine });
     for (const node of mine) graph.nodes[node].box = id;
     box.boxes.push(id);
     box.nodes = box.nodes.filter((node) => graph.nodes[node].kind !== kind);

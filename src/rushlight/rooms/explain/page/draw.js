@@ -76,7 +76,7 @@ function forwardParts(graph, node, gradients) {
   const lines = [valueRuns(node), ...(gradient ? [gradient] : [])];
   if (node.kind === "leaf")
     lines.push(...node.marks.map((mark) => [run(cut(mark, 44), "plain", "mark")]));
-  if (node.into.length > SPOKES) lines.push([run(`used ${node.into.length} times`, "plain", "dim")]);
+  if (node.into.length > FEW_LINES) lines.push([run(`used ${node.into.length} times`, "plain", "dim")]);
   if (node.kind === "leaf" || node.kind === "constant") return [part(node.kind, "rect", lines)];
   const symbol = node.kind === "op" && !node.marks.length && SYMBOLS[node.title];
   const call = symbol

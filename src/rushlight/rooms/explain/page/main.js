@@ -2,6 +2,7 @@
 
 const FEW = 12; // so many items are shown at first, where boxes have them
 const MOST_AT_FIRST = 24; // more are not, where they are in boxes
+const TOO_FEW = 3; // unless so few would be left
 
 class Page {
   constructor(graph) {
@@ -704,7 +705,8 @@ function firstOpen(graph) {
       (box) => !open.has(box.id) && open.has(box.parent) && !folds.has(box.id),
     );
     shown = folded.sort((a, b) => b.count - a.count)[0];
-    if (!shown || countVisible(graph, new Set([...open, shown.id])) > MOST_AT_FIRST) break;
+    const most = countVisible(graph, open) > TOO_FEW ? MOST_AT_FIRST : OPEN_WHEN_FEWER;
+    if (!shown || countVisible(graph, new Set([...open, shown.id])) > most) break;
     open.add(shown.id);
   }
   return open;
