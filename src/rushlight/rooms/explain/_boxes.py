@@ -231,7 +231,7 @@ def _runs(box: Box) -> list[Box | Node]:
         if len(items) == 1:
             found.extend(items)
             continue
-        run = Box("run", _run_title(titles[at : at + size], period), box.path, box, items)
+        run = Box("run", _run_title(items, period), box.path, box, items)
         for item in items:
             if isinstance(item, Box):
                 item.parent = run
@@ -252,10 +252,13 @@ def _period(titles: Sequence[str]) -> int:
     return 0
 
 
-def _run_title(titles: Sequence[str], period: int) -> str:
-    first = list(dict.fromkeys(titles[:period] if period else titles))
+def _run_title(items: Sequence[Box | Node], period: int) -> str:
+    ends = [item.path[-1] for item in (items[0], items[-1]) if isinstance(item, Box)]
+    if len(set(ends)) == 2:
+        return f"{ends[0]} – {ends[1]}"
+    first = list(dict.fromkeys(item.title for item in items[: period or None]))
     text = ", ".join(first[:4]) + (", …" if len(first) > 4 else "")
-    return f"{text} × {len(titles) // period}" if period else f"{len(titles)} calls: {text}"
+    return f"{text} × {len(items) // period}" if period else f"{len(items)} calls: {text}"
 
 
 def _around(boxes: list[Box]) -> Box | None:

@@ -176,13 +176,15 @@ function nameNodes(graph) {
     const node = graph.nodes[id];
     node.called = node.label || (node.kind === "constant" ? node.title : "");
   }
-  // A result without a name is called by the line that made it.
+  // A result without a name is called by the line that made it, a leaf by its first use.
   for (let id = graph.nodes.length - 1; id >= 0; id--) {
     const node = graph.nodes[id];
     if (node.called) continue;
     node.expression = joined(graph, node);
     const name = node.title || node.kind;
-    node.called = node.expression || (node.place ? `${name}, ${placeText(node.place)}` : name);
+    const user = graph.nodes[node.into[node.into.length - 1]?.from];
+    const place = placeText(node.place) || (user?.place && `used at ${placeText(user.place)}`);
+    node.called = node.expression || [name, place].filter(Boolean).join(", ");
   }
 }
 
@@ -222,17 +224,22 @@ function boxesToStep(graph, loop, step) {
   return found;
 }
 
-/** Leaves below a box. */
-function leavesOf(graph, id) {
+/** Nodes below a box. */
+function nodesIn(graph, id) {
   const found = [];
   const waiting = [id];
   while (waiting.length) {
     const box = graph.boxes[waiting.pop()];
-    for (const n of box.nodes) if (graph.nodes[n].kind === "leaf") found.push(graph.nodes[n]);
+    for (const n of box.nodes) found.push(graph.nodes[n]);
     waiting.push(...box.boxes);
   }
   return found;
 }
+
+const leavesOf = (graph, id) => nodesIn(graph, id).filter((node) => node.kind === "leaf");
+
+/** What is marked below a box, each mark once. */
+const marksOf = (graph, id) => [...new Set(nodesIn(graph, id).flatMap((node) => node.marks))];
 
 /** `train.py:12` */
 const placeText = (place) => (place ? `${place[0]}:${place[1]}` : "");

@@ -398,6 +398,7 @@ function boxDetails(page, id) {
     facts([
       ["Where", box.detail],
       ["Line", placeText(box.place)],
+      ["Marked", marksOf(graph, id).join("; ")],
       ["Nodes", Number(box.count).toLocaleString("en")],
       ["Saved", bytes(box.bytes)],
     ]),
@@ -432,7 +433,7 @@ function leafTable(page, leaves) {
           h(
             "tr",
             null,
-            h("td", null, nodeLink(page, leaf.id, leaf.label || "leaf")),
+            h("td", null, nodeLink(page, leaf.id, leaf.called)),
             h("td", { class: "shape" }, shapeText(leaf.shape)),
             h(
               "td",

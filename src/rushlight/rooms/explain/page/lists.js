@@ -254,6 +254,8 @@ function legend(page) {
     backward && state.view !== "overlaid" && row(swatch("backward"), "backward node"),
     backward && state.view !== "overlaid" && row(swatch("accumulate"), "adds to a leaf's .grad"),
     page.graph.boxes.length > 1 && row(swatch("box"), "folded box: click to open"),
+    page.graph.boxes.some((box) => box.curve.length) &&
+      row(h("span", { class: "line gradient" }), "curve of a loop: click a step"),
     forward && row(h("span", { class: "line forward" }), "value"),
     backward && row(h("span", { class: "line gradient" }), "gradient; on it the local gradient"),
     state.stepping && [
