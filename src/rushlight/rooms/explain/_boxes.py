@@ -253,7 +253,8 @@ def _period(titles: Sequence[str]) -> int:
 
 
 def _run_title(items: Sequence[Box | Node], period: int) -> str:
-    ends = [item.path[-1] for item in (items[0], items[-1]) if isinstance(item, Box)]
+    boxes = [item for item in (items[0], items[-1]) if isinstance(item, Box)]
+    ends = [box.path[-1] for box in boxes if box.kind == "module"]
     if len(set(ends)) == 2:
         return f"{ends[0]} – {ends[1]}"
     first = list(dict.fromkeys(item.title for item in items[: period or None]))
