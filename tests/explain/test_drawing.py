@@ -249,8 +249,17 @@ def test_a_freed_graph_is_still_drawn() -> None:
 def test_a_notebook_shows_the_picture() -> None:
     graph = explain.graph(five_neurons()["L"])
     shown = graph._repr_html_()
-    assert shown == f'<div style="overflow: auto; max-width: 100%">{graph._repr_svg_()}</div>'
-    assert not hasattr(torch.Tensor, "_repr_html_")
+    assert graph._repr_svg_() in shown and "overflow: auto" in shown
+    assert "max-height: 90px" in explain.graph(five_neurons()["L"], height=90)._repr_html_()
+    assert '[data-jp-theme-light="false"] .rl' in shown  # where the notebook is dark
+
+
+def test_a_notebook_folds_when_asked() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+    y = net(torch.ones(1, 2)).sum()
+    whole, folded = (explain.graph(y, fold=fold)._repr_svg_() for fold in (False, True))
+    assert len(elements(whole, "module")) == 0 < len(elements(folded, "module"))
+    assert folded == explain.svg(y, fold=True)
 
 
 @pytest.mark.parametrize("view", VIEWS)

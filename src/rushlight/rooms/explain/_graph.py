@@ -21,11 +21,12 @@ from typing import Any
 
 from .. import _core
 from .._base.dtypes import dtype
+from .._base.sources import cell
 from .._core import Tensor
 from ..autograd.graph import GradientEdge
 from ._names import Names, inside
 
-__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users"]
+__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users", "read_node"]
 
 _RESULT = re.compile(r"out\d*")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -45,7 +46,9 @@ class Place:
 
     @property
     def short(self) -> str:
-        """The file below the current folder, else its name."""
+        """The file below the current folder, else its name; `In[3]` for a notebook's cell."""
+        if name := cell(self.file):
+            return name
         try:
             inside = os.path.relpath(self.file)
         except (OSError, ValueError):  # another drive, or the folder is gone
@@ -225,6 +228,8 @@ class Graph:
         self.names = names
         self.nodes: list[Node] = []
         self.roots: list[tuple[Node, int]] = []
+        self.fold: bool | None = None  # of the picture that a notebook shows
+        self.height = 600  # from which on that picture scrolls, in pixels
         self.kinds: dict[str, str] = {}  # by the names in scopes: the classes of the modules
         self.results: tuple[Any, ...] = tuple(_several(results))
         found: dict[object, Node] = {}
@@ -270,7 +275,7 @@ class Graph:
     def _repr_svg_(self) -> str:
         from . import _drawing
 
-        return _drawing.svg(self)
+        return _drawing.svg(self, fold=self.fold)
 
     # ---- reading
 
@@ -281,7 +286,7 @@ class Graph:
             raw = waiting.pop()
             if raw in found:
                 continue
-            node, to = _node(raw)
+            node, to = read_node(raw)
             found[raw] = node
             arrows.append((node, to))
             waiting.extend(target for target, *_ in reversed(to))
@@ -436,7 +441,9 @@ def _title(raw: Any) -> str:
     return _WORDS.sub("_", name).lower()
 
 
-def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
+def read_node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
+    """A node of the core as data, and where its gradients go: to which node, the numbers of the
+    argument and of that node's output, the argument's name."""
     edges, saved, made, freed, released, write = _core.node_facts(raw)
     node = Node(
         number=-1,
