@@ -83,7 +83,8 @@ function forwardParts(graph, node, gradients) {
   const gradient = gradients && node.kind !== "constant" ? gradientRuns(graph, node) : null;
   const lines = [valueRuns(node), ...(gradient ? [gradient] : [])];
   if (node.kind === "leaf") lines.push(...markLines(node.marks));
-  if (node.into.length > FEW_LINES) lines.push([run(`used ${node.into.length} times`, "plain", "dim")]);
+  const uses = node.into.length;
+  if (uses > FEW_LINES) lines.push([run(`used ${uses} times`, "plain", "dim")]);
   if (node.kind === "leaf" || node.kind === "constant") return [part(node.kind, "rect", lines)];
   const symbol = node.kind === "op" && !node.marks.length && SYMBOLS[node.title];
   const call = symbol
@@ -142,7 +143,8 @@ function boxParts(graph, id) {
   if (!known.length) return [part("box", "rect", lines, 90)];
   const first = about(box.curve[0] ?? known[0]);
   const last = about(box.curve[box.curve.length - 1] ?? known[known.length - 1]);
-  lines.push([run("norm of the gradient  ", "plain", "dim"), run(`${first} … ${last}`, "number", "grad")]);
+  const ends = run(`${first} … ${last}`, "number", "grad");
+  lines.push([run("norm of the gradient  ", "plain", "dim"), ends]);
   const found = part("box", "rect", lines, 200);
   found.curve = box.curve;
   found.height += CURVE;
@@ -158,8 +160,10 @@ function curveElement(norms, x, y, width, height) {
   const low = steep ? scale(least) : 0;
   const range = scale(Math.max(...known)) - low || 1;
   const wide = width / norms.length;
-  const at = (norm, step) =>
-    `${(x + (step + 0.5) * wide).toFixed(1)} ${(y + height - ((scale(norm) - low) / range) * height).toFixed(1)}`;
+  const at = (norm, step) => {
+    const rise = ((scale(norm) - low) / range) * height;
+    return `${(x + (step + 0.5) * wide).toFixed(1)} ${(y + height - rise).toFixed(1)}`;
+  };
   const way = [];
   norms.forEach((norm, step) => {
     if (Number.isFinite(norm))
@@ -362,7 +366,8 @@ function itemElement(graph, key, figure, at, pane) {
     const middle = p.curve ? p.y - CURVE / 2 : p.y;
     if (p.curve) {
       const wide = p.width - 28;
-      group.append(curveElement(p.curve, p.x - wide / 2, p.y + p.height / 2 - CURVE, wide, CURVE - 14));
+      const top = p.y + p.height / 2 - CURVE;
+      group.append(curveElement(p.curve, p.x - wide / 2, top, wide, CURVE - 14));
     }
     p.lines.forEach((runs, i) => {
       group.append(

@@ -571,14 +571,8 @@ class Page {
         { class: "facts" },
         keys.map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)]),
       ),
-      h(
-        "p",
-        { class: "dim" },
-        "Drag to move, wheel or two fingers to zoom. Click a box to open it.",
-      ),
-      h(
-        "p",
-        { class: "dim" },
+      dim("Drag to move, wheel or two fingers to zoom. Click a box to open it."),
+      dim(
         `Written by rushlight ${this.graph.version}. Laid out by dagre (MIT licence, in this file).`,
       ),
       h(
