@@ -130,6 +130,7 @@ class Names:
         """Take in the modules among variables, but for those inside of others: where several of
         them have parameters, these go by the variable too, as `encoder.fc1.weight`."""
         found = [(label, m) for label, m in variables if is_module(m)]
+        found.sort(key=lambda named: named[0] == "self")  # a caller's name says more
         inside = {id(c) for _, m in found for c in m.modules() if c is not m}
         inside |= {id(c) for m in self.modules.values() for c in m.modules()}
         outer = {id(m): (label, m) for label, m in reversed(found) if id(m) not in inside}
