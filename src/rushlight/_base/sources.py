@@ -1,9 +1,11 @@
-"""The text of a line of code, for errors that show it: also where Python keeps no file of it."""
+"""Lines of the program as errors show them: the text of a line, also where Python keeps no file of
+it, and the names of a notebook's cells."""
 
 from __future__ import annotations
 
 import ast
 import linecache
+import os
 import sys
 from collections.abc import Iterator
 from inspect import CO_OPTIMIZED
@@ -12,7 +14,23 @@ from types import CodeType, FrameType
 
 from . import FOLDER
 
-__all__ = ["line_of", "locals_of"]
+__all__ = ["cell", "line_of", "locals_of", "shell", "short_name"]
+
+
+def shell() -> object:
+    """The IPython that runs this program, or None; it is not imported for the question."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
+def cell(file: str) -> str:
+    """IPython's name for the cell that it calls this file: `In[3]`; "" for no cell."""
+    name = getattr(getattr(shell(), "compile", None), "format_code_name", lambda file: None)(file)
+    return name[1] if name else ""
+
+
+def short_name(file: str) -> str:
+    """The file without its folders, or the cell."""
+    return cell(file) or os.path.basename(file)
 
 
 def line_of(code: CodeType, number: int, at: int = -1) -> str:

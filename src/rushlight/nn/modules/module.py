@@ -787,6 +787,10 @@ class Module(StateMethods):
             return f"{self._get_name()}()"
         return f"{self._get_name()}(\n  " + "\n  ".join(own + children) + "\n)"
 
+    def _repr_html_(self) -> str | None:
+        """As a notebook's cell shows it."""
+        return late.cell_html(self)
+
 
 _getattr = Module.__getattr__
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from .. import _core
 from .._base.dtypes import dtype
+from .._base.sources import cell
 from .._core import Tensor
 from ..autograd.graph import GradientEdge
 from ._names import Names, inside
@@ -44,7 +45,9 @@ class Place:
 
     @property
     def short(self) -> str:
-        """The file below the current folder, else its name."""
+        """The file below the current folder, else its name; `In[3]` for a notebook's cell."""
+        if name := cell(self.file):
+            return name
         try:
             inside = os.path.relpath(self.file)
         except (OSError, ValueError):  # another drive, or the folder is gone
@@ -65,7 +68,7 @@ class Saved:
 
     what: the argument's name, "out" (or "out1", ...) for the result, "" of a custom Function's.
     state: "" as it was saved, "changed": written in place since, which backward refuses, "packed":
-    `value` is what a saved-tensor hook made of it.
+    `value` is what a saved-tensor hook made of it; "recomputed": a checkpoint computes it again.
     """
 
     what: str
@@ -128,7 +131,8 @@ class Node:
     number: its place in `Graph.nodes`. kind: "op", "leaf", "function" (a custom Function) or
     "write" (a write through a view, whose own node is `write` until it is freed). label: the
     program's name for its result, "" where there is none. labels: the same for each result, by its
-    number.
+    number. scope: the modules around the call; calls: which call of each of these modules made the
+    node, as the number of the call's first node and the line that called the module.
     """
 
     number: int
@@ -147,6 +151,7 @@ class Node:
     labels: dict[int, str] = field(default_factory=dict)
     values: dict[int, Tensor] = field(default_factory=dict)
     scope: tuple[str, ...] = ()
+    calls: tuple[tuple[int, Place | None], ...] = ()
     write: Any = None
 
     @property
@@ -162,6 +167,25 @@ class Node:
         if self.kind == "write" and self.write is not None:
             return f"{_title(self.write)}_"
         return _title(self.node)
+
+    @property
+    def marks(self) -> list[str]:
+        """Facts that change what backward does here: a checkpoint, a Function's class, hooks, a
+        write through a view; with the lines of the program."""
+        found = []
+        if any(saved.state == "recomputed" for saved in self.saved):
+            found.append("recomputed in backward")
+        if self.kind == "function":
+            made_by = type(self.node)._forward_cls
+            found.append(f"class {made_by.__qualname__}{_defined(made_by)}")
+        if self.kind == "write":
+            found.append("written in place through a view")
+        for owner in (self.node, self.variable):
+            hooks = None if owner is None else owner._hooks
+            for hook in [] if hooks is None else hooks.functions:
+                name = getattr(hook, "__qualname__", type(hook).__qualname__)
+                found.append(f"hook {name.rpartition('.')[2]}{_defined(hook)}")
+        return found
 
     @property
     def label(self) -> str:
@@ -203,6 +227,8 @@ class Graph:
         self.names = names
         self.nodes: list[Node] = []
         self.roots: list[tuple[Node, int]] = []
+        self.fold: bool | None = None  # of the picture that a notebook shows
+        self.height = 600  # from which on that picture scrolls, in pixels
         self.kinds: dict[str, str] = {}  # by the names in scopes: the classes of the modules
         self.results: tuple[Any, ...] = tuple(_several(results))
         found: dict[object, Node] = {}
@@ -248,7 +274,7 @@ class Graph:
     def _repr_svg_(self) -> str:
         from . import _drawing
 
-        return _drawing.svg(self)
+        return _drawing.svg(self, fold=self.fold)
 
     # ---- reading
 
@@ -336,6 +362,20 @@ def add_users(node: Node, found: set[Node]) -> None:
                 waiting.append(edge.source)
 
 
+def _defined(what: object) -> str:
+    """Where a function or a class was written, `, train.py:3`; "" where Python does not know."""
+    import inspect
+
+    code = getattr(what, "__code__", None)
+    try:
+        if code is not None:
+            return f", {Place(code.co_filename, code.co_firstlineno, '')}"
+        file = inspect.getsourcefile(what)  # type: ignore[arg-type]
+        return f", {Place(file, inspect.getsourcelines(what)[1], '')}" if file else ""
+    except (OSError, TypeError):
+        return ""
+
+
 def _several(results: object) -> Iterable[object]:
     if isinstance(results, (list, tuple)) and not isinstance(results, GradientEdge):
         if not results:
@@ -400,7 +440,9 @@ def read_node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
         write=write,
     )
     for what, value, state in saved:
-        if isinstance(value, Tensor) or state == "packed":
+        if state == "packed" and getattr(type(value), "recomputed", False):
+            state = "recomputed"
+        if isinstance(value, Tensor) or state in ("packed", "recomputed"):
             node.saved.append(Saved(what, value, state))
         elif isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
             node.saved.extend(Saved(what, v, state) for v in value if isinstance(v, Tensor))

@@ -19,6 +19,7 @@ __all__ = [
     "Names",
     "escaped",
     "inside",
+    "is_container",
     "is_module",
     "names_for",
     "quiet",
@@ -198,6 +199,12 @@ def is_module(value: object) -> bool:
     """Whether a value is an `nn.Module`."""
     nn = sys.modules.get("rushlight.nn")
     return nn is not None and issubclass(type(value), nn.Module)
+
+
+def is_container(module: object) -> bool:
+    """Whether a module only holds others, and is never called: a ModuleList, a ModuleDict."""
+    nn = sys.modules["rushlight.nn"]
+    return isinstance(module, (nn.ModuleList, nn.ModuleDict))
 
 
 def _from_frames(found: Names) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._base.dtypes import dtype
+from .._base.sources import cell
 from .._core import Tensor
 from ._graph import Edge, Graph, Node, Place
 from ._names import shown_name
@@ -111,7 +112,8 @@ def scope_text(scope: tuple[str, ...]) -> str:
 def place_lines(place: Place) -> str:
     """A line of the program as Python's tracebacks show it, indented by two."""
     file, function = shown_name(place.file, 200), shown_name(place.function)
-    where = f'  File "{file}", line {place.line}, in {function}'
+    where = f"  {place}" if cell(place.file) else f'  File "{file}", line {place.line}'
+    where = f"{where}, in {function}"
     code = place.code
     return f"{where}\n    {shown_name(code, 200)}" if code else where
 
@@ -330,6 +332,7 @@ def _kept(node: Node) -> str:
         words.append(f"keeps {bytes_text(size)}")
     if any(saved.state == "packed" for saved in node.saved):
         words.append("packed by hooks")
+    words += map(shown_name, node.marks)
     changed = [saved.what or "a value" for saved in node.saved if saved.state == "changed"]
     if changed:
         words.append(f"{', '.join(changed)} changed since: backward refuses")
