@@ -7,19 +7,20 @@ the source. A call that does not fail does nothing for it.
 from __future__ import annotations
 
 import ast
-import linecache
+import copy
 import opcode
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from inspect import Parameter, signature
 from itertools import islice, pairwise
 from math import prod
 from types import CodeType, FrameType, TracebackType
-from typing import NamedTuple, Self, TypeAlias, TypeGuard, TypeVar, cast
+from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 from .. import _core
 from .._base import FOLDER
-from .._base.sources import locals_of
+from .._base.sources import Source, locals_of
 from .._core import Tensor
 from ..autograd.grad_mode import no_grad
 from ..nn.modules.container import Sequential
@@ -32,11 +33,14 @@ from ._text import in_columns
 __all__ = ["add_model"]
 
 _T = TypeVar("_T")
-_Place: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 _LONGER = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
 _STEPS, _ROWS = 500, 12
 """How far the graph is followed, and how many layers are listed."""
+_SEVERAL = Parameter.VAR_POSITIONAL
 _IN_TURN = Sequential.forward.__code__
+_FEATURES = {"in_features", "input_size", "embed_dim", "normalized_shape"}
+_CHANNELS = {"in_channels", "num_features", "num_channels"}
+"""Settings of layers that say the size of an input: its last dimension, or the channels."""
 _OF_SIZES = re.compile("shape|size|channels|dimension")
 _WORDS = {"float32": "float", "float64": "double", "float16": "half", "bfloat16": "bfloat16"}
 """Methods of tensors and modules, by the type that they give."""
@@ -79,19 +83,15 @@ def _steps_of(trace: TracebackType | None) -> Iterator[TracebackType]:
         trace = trace.tb_next
 
 
-class _Call(NamedTuple):
+class _Call:
     """A call of a module that runs."""
 
-    module: Module
-    args: tuple[object, ...]
-    kwargs: dict[str, object]
-    frame: FrameType
-
-    @classmethod
-    def of(cls, frame: FrameType) -> Self:
-        module, args, kwargs = map(locals_of(frame).get, ("self", "args", "kwargs"))
-        kept = cast("dict[str, object]", kwargs)
-        return cls(cast("Module", module), cast("tuple[object, ...]", args), kept, frame)
+    def __init__(self, frame: FrameType) -> None:
+        known: dict[str, Any] = locals_of(frame)
+        self.module: Module = known["self"]
+        self.args: tuple[object, ...] = known["args"]
+        self.kwargs: dict[str, object] = known["kwargs"]
+        self.caller = frame.f_back
 
     def tensors(self) -> dict[str, Tensor]:
         """The tensors that came in, by the names of the parameters."""
@@ -113,10 +113,12 @@ def _tensors(values: dict[str, object]) -> Iterator[tuple[str, Tensor]]:
 
 
 class _Layer(NamedTuple):
-    """A part of the way that a tensor took: who made it, and its shape there."""
+    """A part of the way that a tensor took: its shape there, the module and the node that made it,
+    as far as they are known."""
 
-    who: str
     shape: tuple[int, ...]
+    module: Module | None
+    node: Node | None = None
 
 
 class _Failure:
@@ -130,7 +132,7 @@ class _Failure:
         self.calls: list[_Call] = []
         while frame is not None:
             if frame.f_code is inner.f_code:
-                self.calls.insert(0, _Call.of(frame))
+                self.calls.insert(0, _Call(frame))
             frame = frame.f_back
         self.call = self.calls[-1]
         self.module = self.call.module
@@ -144,17 +146,19 @@ class _Failure:
         self.of_parameter = {
             id(p): module for module in self.named.values() for p in module.parameters(False)
         }
-        self.read: dict[str, tuple[ast.Module, dict[_Place, ast.AST]]] = {}
+        self.source = cache(Source)
 
     def text(self) -> str:
         """Where the module is, what fits as a hint, what came in, and the shapes on the way."""
         came = self.call.tensors()
         hint, of_size = self._hint(came)
         lines = [f"in {self._known(self.module)}" + (f": {hint}" if hint else "")]
-        shown = [*came.items(), *self._in_the_expression(came)]
-        lines += [f"  {name}: {_shape_text(value)}{self._made_by(value)}" for name, value in shown]
-        if shown and (of_size or _OF_SIZES.search(self.said)):
-            lines += self._way(max((v for _, v in shown), key=lambda v: len(self._nodes(v))))
+        ways = []
+        for name, value in [*came.items(), *self._in_the_expression(came)]:
+            ways.append(self._way(value))
+            lines.append(f"  {name}: {value.dtype.name} {list(value.shape)}{self._maker(ways[-1])}")
+        if of_size or _OF_SIZES.search(self.said):
+            lines += self._list(max(ways, key=len, default=[]))
         return "\n".join(lines)
 
     def _path(self, module: Module) -> str:
@@ -169,68 +173,68 @@ class _Failure:
         """The tensors that stand in the expression of the program that failed, where the failing
         line is in the module's own code."""
         inner = [t for t in self.trace if not t.tb_frame.f_code.co_filename.startswith(FOLDER)]
-        failed = self._expression(inner[-1].tb_frame.f_code, inner[-1].tb_lasti) if inner else None
-        if failed is None:
+        if not inner:
             return []
-        known = locals_of(inner[-1].tb_frame)
-        had = [id(value) for value in came.values()]
-        found = {ast.unparse(n): _plain_value(n, known) for n in ast.walk(failed)}
+        frame = inner[-1].tb_frame
+        failed = self.source(frame.f_code.co_filename).expression(frame.f_code, inner[-1].tb_lasti)
+        known, had = locals_of(frame), [id(value) for value in came.values()]
+        parts = [] if failed is None else list(ast.walk(failed))
+        found = {ast.unparse(part): _plain_value(part, known) for part in parts}
         return [(n, v) for n, v in found.items() if _is(v, Tensor) and id(v) not in had]
 
-    # -- the way of a tensor
+    # -- the way of a tensor, the oldest layer first
 
-    def _made_by(self, value: Tensor) -> str:
-        if id(value) in self.of_parameter:
-            return ""
-        _, parts = self._in_turn()
-        if parts and value is self.call.args[0]:
-            return f", made by {self._known(parts[-1])}"
-        nodes = self._nodes(value)
-        made = nodes[0][1] if nodes else self._by_the_source(value)
-        if made is not None:
-            return f", made by {self._known(made)}"
-        if not nodes:
-            return ""
-        node = nodes[0][0]
-        place = "" if node.place is None else f", {node.place}"
-        before = next((m for _, m in nodes if m is not None), None)
-        after = "" if before is None else f", after {self._known(before)}"
-        return f", made by {shown_name(node.title)}{place}{after}"
+    def _who(self, layer: _Layer) -> str:
+        if layer.module is not None:
+            return self._known(layer.module)
+        return shown_name(cast("Node", layer.node).title)
 
-    def _way(self, value: Tensor) -> list[str]:
-        """The shapes layer by layer, from what the outermost module was given to the tensor."""
-        first, parts = self._in_turn()
-        last: list[_Layer] = []
-        if parts and value is self.call.args[0] and _is(first, Tensor):
-            last = self._by_meta(first, parts, value)
-        way: list[_Layer] = []
-        for node, module in reversed(self._nodes(cast("Tensor", first) if last else value)):
-            who = shown_name(node.title) if module is None else self._known(module)
-            if way and way[-1].who == who and module is not None:
-                way.pop()
-            way.append(_Layer(who, node.outputs[0][0]))
-        way += last
-        if len(way) < 2:
+    def _maker(self, way: list[_Layer]) -> str:
+        if not way:
+            return ""
+        last, place, after = way[-1], "", ""
+        if last.module is None and last.node is not None:
+            place = "" if last.node.place is None else f", {last.node.place}"
+            before = next((layer for layer in reversed(way) if layer.module is not None), None)
+            after = "" if before is None else f", after {self._who(before)}"
+        return f", made by {self._who(last)}{place}{after}"
+
+    def _list(self, way: list[_Layer]) -> list[str]:
+        """The shapes layer by layer, from what the outermost module was given."""
+        ends = [a for a, b in pairwise(way) if a.module is None or a.module is not b.module]
+        ends += way[-1:]
+        if len(ends) < 2:
             return []
-        shown = [["…", ""]] if len(way) > _ROWS else []
-        shown += [[str(list(layer.shape)), layer.who] for layer in way[-_ROWS:]]
-        for given in islice(self.calls[0].tensors().values(), 1):
-            shown.insert(
-                0, [str(list(given.shape)), f"given to {self._path(self.calls[0].module)}"]
-            )
-        return ["  shapes, layer by layer:", *(f"    {line}" for line in in_columns(shown))]
+        rows = [["…", ""]] if len(ends) > _ROWS else []
+        outer = self.calls[0]
+        for given in islice(outer.tensors().values(), 1):
+            rows.insert(0, [str(list(given.shape)), f"given to {self._path(outer.module)}"])
+        rows += [[str(list(layer.shape)), self._who(layer)] for layer in ends[-_ROWS:]]
+        return ["  shapes, layer by layer:", *(f"    {line}" for line in in_columns(rows))]
 
-    def _in_turn(self) -> tuple[object, list[Module]]:
-        """What the Sequentials around the failing module began with, and the modules that they
-        called before this one, one after another."""
-        first, parts = None, list[Module]()
+    def _way(self, value: Tensor) -> list[_Layer]:
+        first, parts = self._in_turn(value)
+        later = self._by_meta(first, parts, value)
+        way = [*self._by_graph(first if later else value), *later]
+        if way and way[-1].module is not None:
+            return way
+        made = parts[-1] if parts else None if way else self._by_the_source(value)
+        return way if made is None else [*way[:-1], _Layer(tuple(value.shape), made)]
+
+    def _in_turn(self, value: Tensor) -> tuple[Tensor, list[Module]]:
+        """The modules that Sequentials around the failing one called to make the tensor, and what
+        the first of them was given."""
+        first, parts = value, list[Module]()
         for call, outer in pairwise(reversed(self.calls)):
-            caller = call.frame.f_back
-            if caller is None or caller.f_code is not _IN_TURN:
+            if (
+                call.caller is None
+                or call.caller.f_code is not _IN_TURN
+                or call.args[0] is not first
+            ):
                 break
             all_parts = list(outer.module._modules.values())
             at = [n for n, part in enumerate(all_parts) if part is call.module]
-            if len(at) != 1 or not outer.args:
+            if len(at) != 1 or not outer.args or not _is(outer.args[0], Tensor):
                 break
             first = outer.args[0]
             parts[:0] = [leaf for part in all_parts[: at[0]] for leaf in _leaves(part)]
@@ -241,74 +245,58 @@ class _Failure:
         no buffers change. Nothing where there is a layer of the program."""
         on = empty(first.shape, dtype=first.dtype, device="meta")
         way = []
-        with no_grad():
-            for part in parts:
-                if not all(m._plain and _is_own(type(m)) for m in part.modules()):
-                    return []
-                on = _on_meta(part)(on)
-                way.append(_Layer(self._known(part), tuple(on.shape)))
+        for part in parts:
+            if not all(m._plain and _is_own(m) for m in part.modules()):
+                return []
+            tensors = [*part.parameters(), *part.buffers()]
+            try:
+                with no_grad():
+                    on = copy.deepcopy(part, {id(t): t.to("meta") for t in tensors})(on)
+            except Exception:  # a layer that needs values
+                return []
+            way.append(_Layer(tuple(on.shape), part))
         return way if on.shape == value.shape else []
 
-    def _nodes(self, value: Tensor) -> list[tuple[Node, Module | None]]:
-        """The nodes on the way to a tensor, the youngest first, each with the module that made the
-        node: whose parameters the node uses, or that is called in the node's line."""
+    def _by_graph(self, value: Tensor) -> list[_Layer]:
+        """The nodes on the way, each with the module whose parameters the node uses, or that is
+        called in the node's line."""
         edge = _core.gradient_edge(inside(value))
         raw = None if edge is None else edge[0]
-        found: list[tuple[Node, Module | None]] = []
-        while raw is not None and not isinstance(raw, _core.AccumulateGrad) and len(found) < _STEPS:
+        way: list[_Layer] = []
+        while raw is not None and not isinstance(raw, _core.AccumulateGrad) and len(way) < _STEPS:
             node, arrows = read_node(raw)
             leaves = [a[0].variable for a in arrows if isinstance(a[0], _core.AccumulateGrad)]
             of = [self.of_parameter[id(v)] for v in leaves if id(v) in self.of_parameter]
-            found.append((node, of[0] if of else None))
+            way.insert(0, _Layer(node.outputs[0][0], of[0] if of else None, node))
             others = [a[0] for a in arrows if not isinstance(a[0], _core.AccumulateGrad)]
             raw = max(others, key=lambda n: int(n._sequence_nr()), default=None)
-        before: tuple[Node, Module] | None = None
-        for at, (node, module) in reversed(list(enumerate(found))):
-            module = module or self._called(node, before)
-            if module is not None:
-                found[at] = before = node, module
-        return found
+        before = None
+        for at, layer in enumerate(way):
+            way[at] = layer._replace(module=layer.module or self._called(layer, before))
+            before = way[at] if way[at].module else before
+        return way
 
-    def _called(self, node: Node, before: tuple[Node, Module] | None) -> Module | None:
-        """The module that the program calls where a node was made. before: the last node on the way
-        there that has a module; of several modules with the same code it says which one runs."""
-        site = _core.site_of(node.node)
-        called = None if site is None else self._expression(*site)
-        if site is None or not isinstance(called, ast.Call):
+    def _called(self, layer: _Layer, before: _Layer | None) -> Module | None:
+        """The module that the program calls where a node was made. before: the last layer with a
+        module; of several modules with the same code that module says which one runs."""
+        code, at = _site(layer)
+        called = None if code is None else self.source(code.co_filename).expression(code, at)
+        if not isinstance(called, ast.Call):
             return None
-        owners = [(m, path) for m, path in self.paths.values() if _runs(m, site[0])]
-        near = None if before is None else before[1]
-        if len(owners) > 1 and before is not None:
-            there = _core.site_of(before[0].node)
-            if there is not None and there[0] is site[0] and there[1] <= site[1]:
-                owners = [(m, p) for m, p in owners if any(part is near for part in m.modules())]
-        found = self._by_path(called, owners[0][1] if owners else "") if len(owners) < 2 else None
+        near = before and before.module
+        owners = [path for module, path in self.paths.values() if _runs(module, code)]
+        if len(owners) > 1 and before is not None and near is not None:
+            its_code, its_at = _site(before)
+            if its_code is code and its_at <= at:
+                inside_of = self.paths[id(near)][1] + "."
+                owners = [path for path in owners if inside_of.startswith(f"{path}.")]
+        found = self._by_path(called, "".join(owners)) if len(owners) < 2 else None
         if found is None or type(found).forward is not Sequential.forward:
             return found
         leaves = _leaves(found)
-        at = next((n for n, leaf in enumerate(leaves, 1) if leaf is near), 0)
-        op = node.title.replace("_", "")
-        return next((m for m in leaves[at:] if op.startswith(type(m).__name__.lower())), None)
-
-    # -- the source
-
-    def _source(self, code: CodeType) -> tuple[ast.Module, dict[_Place, ast.AST]]:
-        """The file of some code, and the expressions in there by their places."""
-        file = code.co_filename
-        if file not in self.read:
-            try:
-                tree = ast.parse("".join(linecache.getlines(file)))
-            except SyntaxError:  # the file is another by now
-                tree = ast.Module([], [])
-            nodes = [n for n in ast.walk(tree) if isinstance(n, (ast.expr, ast.AugAssign))]
-            places = {(n.lineno, n.end_lineno, n.col_offset, n.end_col_offset): n for n in nodes}
-            self.read[file] = tree, cast("dict[_Place, ast.AST]", places)
-        return self.read[file]
-
-    def _expression(self, code: CodeType, at: int) -> ast.AST | None:
-        """The expression of the source that an instruction is for."""
-        place = next(islice(code.co_positions(), at // 2, None))
-        return self._source(code)[1].get(place)
+        start = next((n for n, leaf in enumerate(leaves, 1) if leaf is near), 0)
+        op = cast("Node", layer.node).title.replace("_", "")
+        return next((m for m in leaves[start:] if op.startswith(type(m).__name__.lower())), None)
 
     def _by_path(self, called: ast.AST | None, owner: str) -> Module | None:
         """The module that is called as `self.layers[0](x)`. owner: the path of `self`."""
@@ -320,16 +308,19 @@ class _Failure:
     def _by_the_source(self, value: Tensor) -> Module | None:
         """The module whose result the tensor is, as the function says that called the failing one:
         `norm(fc(x))`, or a line before it in the same block, `h = fc(x)`."""
-        frame = self.call.frame.f_back
+        frame = self.call.caller
         given = [n for n, v in enumerate(self.call.args) if v is value]
-        called = frame and self._expression(frame.f_code, frame.f_lasti)
-        if frame is None or not isinstance(called, ast.Call) or not given[:1]:
+        if frame is None or not given:
             return None
-        made: ast.AST | None = called.args[given[0]] if len(called.args) > given[0] else None
+        source = self.source(frame.f_code.co_filename)
+        called = source.expression(frame.f_code, frame.f_lasti)
+        if not isinstance(called, ast.Call) or len(called.args) <= given[0]:
+            return None
+        made: ast.AST | None = called.args[given[0]]
         if isinstance(made, ast.Name):
-            made = _last_value(made.id, self._source(frame.f_code)[0], called)
-        owner = self.paths.get(id(locals_of(frame).get("self")))
-        found = self._by_path(made, "" if owner is None else owner[1])
+            made = source.value_before(called.lineno, made.id)
+        _, owner = self.paths.get(id(locals_of(frame).get("self")), (None, ""))
+        found = self._by_path(made, owner)
         return None if found is None else next(reversed(_leaves(found)), None)
 
     # -- hints
@@ -351,32 +342,21 @@ class _Failure:
         return "", False
 
 
-# The sizes that modules are made with: the first dimension of an input that a size is about.
-_SIZES: dict[str, Callable[[Module], int]] = {
-    "in_features": lambda m: -1,
-    "input_size": lambda m: -1,
-    "embed_dim": lambda m: -1,
-    "in_channels": lambda m: -1 - len(m.kernel_size),
-    "num_features": lambda m: 1,
-    "num_channels": lambda m: 1,
-    "normalized_shape": lambda m: -len(m.normalized_shape),
-}
-
-
 def _size_text(module: Module, value: Tensor, said: str) -> str:
     """`in_features=2 got 3`, where an input has another size than a module of the library takes,
     and that is what the error is about: it says the size."""
-    shape = tuple(value.shape)
-    for name in _SIZES.keys() & module.__dict__.keys() if _is_own(type(module)) else ():
-        wanted, at = module.__dict__[name], _SIZES[name](module)
-        count = len(wanted) if type(wanted) is tuple else 1
-        got = shape[at:][:count] if -len(shape) <= at else ()
+    shape, settings = tuple(value.shape), module.__dict__ if _is_own(module) else {}
+    for name in settings.keys() & _FEATURES | settings.keys() & _CHANNELS:
+        wanted = settings[name] if type(settings[name]) is tuple else (settings[name],)
+        at = -1 - len(settings["kernel_size"]) if "kernel_size" in settings else 1
+        at = -len(wanted) if name in _FEATURES else at
+        got = shape[at:][: len(wanted)] if -len(shape) <= at else ()
         numbers = re.findall(r"\d+(?![D\d])", said)
-        if len(got) != count or _single(wanted) == _single(got) or str(got[-1]) not in numbers:
+        if len(got) != len(wanted) or got == wanted or str(got[-1]) not in numbers:
             continue
         text = f"{name}={_single(wanted)} got {_single(got)}"
-        if name == "in_features" and len(shape) > 2 and prod(shape[1:]) == wanted:
-            text += f". flatten(1) before it gives {[shape[0], wanted]}"
+        if name == "in_features" and len(shape) > 2 and prod(shape[1:]) == wanted[0]:
+            text += f". flatten(1) before it gives {[shape[0], *wanted]}"
         return text
     return ""
 
@@ -386,12 +366,15 @@ def _single(value: object) -> object:
     return value[0] if type(value) is tuple and len(value) == 1 else value
 
 
-def _is_own(kind: type) -> bool:
-    """Whether the forward of a class is the library's."""
-    code = getattr(kind.__dict__.get("forward"), "__code__", None)
-    if code is None:
-        return any(_is_own(base) for base in kind.__bases__)
-    return str(code.co_filename).startswith(FOLDER)
+def _is_own(module: Module) -> bool:
+    """Whether a module's forward is the library's."""
+    code = getattr(type(module).forward, "__code__", None)
+    return code is not None and str(code.co_filename).startswith(FOLDER)
+
+
+def _site(layer: _Layer) -> tuple[CodeType | None, int]:
+    """The code of the program that made a layer's node, and the instruction there."""
+    return (layer.node and _core.site_of(layer.node.node)) or (None, 0)
 
 
 def _runs(module: Module, code: CodeType) -> bool:
@@ -406,20 +389,6 @@ def _leaves(module: Module) -> list[Module]:
     return [leaf for part in module._modules.values() for leaf in _leaves(part)]
 
 
-def _on_meta(module: Module) -> Module:
-    """A module of the same class and settings, whose tensors have shapes and no values."""
-    made = cast("Module", object.__new__(type(module)))
-    made.__dict__.update(module.__dict__)
-    for kind, change in (
-        ("_parameters", lambda p: p.to("meta")),
-        ("_buffers", lambda b: b.to("meta")),
-        ("_modules", _on_meta),
-    ):
-        held = module.__dict__[kind].items()
-        made.__dict__[kind] = {n: v if v is None else change(v) for n, v in held}
-    return made
-
-
 def _plain_value(node: ast.AST, known: dict[str, object]) -> object:
     """The value of `x` or `self.x.y`, as far as no code of the program runs for that; else None."""
     if isinstance(node, ast.Name):
@@ -431,39 +400,11 @@ def _plain_value(node: ast.AST, known: dict[str, object]) -> object:
     return next((held[node.attr] for held in members if node.attr in held), None)
 
 
-def _last_value(name: str, tree: ast.Module, before: ast.expr) -> ast.AST | None:
-    """The expression that a variable has by the last statement that sets the variable before a
-    line, where that is an assignment in the same block."""
-    block: list[ast.stmt] = []
-    for node in ast.walk(tree):
-        for _, inner in ast.iter_fields(node):
-            for at, s in enumerate(inner if isinstance(inner, list) else []):
-                if isinstance(s, ast.stmt) and s.lineno <= before.lineno <= (s.end_lineno or 0):
-                    block = inner[:at]
-    match [s for s in block if name in _stored(s)][-1:]:
-        case [ast.Assign(targets=[ast.Name()], value=made)]:
-            return made
-    return None
-
-
-def _stored(statement: ast.stmt) -> set[str]:
-    """The variables that a statement sets, at any depth."""
-    names = [part for part in ast.walk(statement) if isinstance(part, ast.Name)]
-    return {name.id for name in names if not isinstance(name.ctx, ast.Load)}
-
-
-def _shape_text(value: Tensor) -> str:
-    return f"{value.dtype.name} {list(value.shape)}"
-
-
 def _class_text(module: Module) -> str:
     """`Linear(16, 64)`: the class, and the numbers that had to be given to make the module."""
-    needed: list[str] = []
-    for kind in type(module).__mro__:
-        known = signature(kind.__init__).parameters.values()
-        if not any(p.kind is Parameter.VAR_POSITIONAL for p in known):
-            needed = [p.name for p in known if p.default is Parameter.empty]
-            break
+    inits = [signature(cast("Any", kind).__init__).parameters for kind in type(module).__mro__]
+    whole = (i.values() for i in inits if not any(p.kind is _SEVERAL for p in i.values()))
+    needed = [p.name for p in next(whole, ()) if p.default is Parameter.empty]
     given = [_single(module.__dict__[n]) for n in needed if n in module.__dict__]
     numbers = [v for v in given if type(v) in (int, float, tuple)]
     name = shown_name(type(module).__name__)
