@@ -41,7 +41,7 @@ _IN_TURN = Sequential.forward.__code__
 _FEATURES = {"in_features", "input_size", "embed_dim", "normalized_shape"}
 _CHANNELS = {"in_channels", "num_features", "num_channels"}
 """Settings of layers that say the size of an input: its last dimension, or the channels."""
-_OF_SIZES = re.compile("shape|size|channels|dimension")
+_OF_SIZES = re.compile("shape|size|channels|dimension|elements")
 _WORDS = {"float32": "float", "float64": "double", "float16": "half", "bfloat16": "bfloat16"}
 """Methods of tensors and modules, by the type that they give."""
 
@@ -151,13 +151,13 @@ class _Failure:
     def text(self) -> str:
         """Where the module is, what fits as a hint, what came in, and the shapes on the way."""
         came = self.call.tensors()
-        hint, of_size = self._hint(came)
+        hint = self._hint(came)
         lines = [f"in {self._known(self.module)}" + (f": {hint}" if hint else "")]
         ways = []
         for name, value in [*came.items(), *self._in_the_expression(came)]:
             ways.append(self._way(value))
             lines.append(f"  {name}: {value.dtype.name} {list(value.shape)}{self._maker(ways[-1])}")
-        if of_size or _OF_SIZES.search(self.said):
+        if _OF_SIZES.search(self.said):
             lines += self._list(max(ways, key=len, default=[]))
         return "\n".join(lines)
 
@@ -281,16 +281,18 @@ class _Failure:
         module; of several modules with the same code that module says which one runs."""
         code, at = _site(layer)
         called = None if code is None else self.source(code.co_filename).expression(code, at)
-        if not isinstance(called, ast.Call):
+        if code is None or called is None:
             return None
-        near = before and before.module
         owners = [path for module, path in self.paths.values() if _runs(module, code)]
-        if len(owners) > 1 and before is not None and near is not None:
+        near = None if before is None else before.module
+        if len(owners) > 1:
             its_code, its_at = _site(before)
-            if its_code is code and its_at <= at:
-                inside_of = self.paths[id(near)][1] + "."
-                owners = [path for path in owners if inside_of.startswith(f"{path}.")]
-        found = self._by_path(called, "".join(owners)) if len(owners) < 2 else None
+            after = near is not None and its_code is code and its_at <= at
+            around = f"{self.paths[id(near)][1]}." if after else ""
+            owners = [path for path in owners if around.startswith(f"{path}.")]
+            if len(owners) != 1:
+                return None
+        found = self._by_path(called, owners[0] if owners else "")
         if found is None or type(found).forward is not Sequential.forward:
             return found
         leaves = _leaves(found)
@@ -325,21 +327,22 @@ class _Failure:
 
     # -- hints
 
-    def _hint(self, came: dict[str, Tensor]) -> tuple[str, bool]:
-        """A sentence that fits, or ""; and whether it is about a size."""
+    def _hint(self, came: dict[str, Tensor]) -> str:
+        """A sentence that fits; "" where there is none."""
         for value in islice(came.values(), 1):
             if wanted := _size_text(self.module, value, self.said):
-                return wanted, True
+                return wanted
+        floats = (p.dtype.name for p in self.module.parameters() if p.is_floating_point())
+        ours = next(floats, "") if "type" in self.said else ""
         for name, value in came.items():
-            parameter = next((p for p in self.module.parameters() if p.is_floating_point()), None)
-            if parameter is None or "type" not in self.said or parameter.dtype == value.dtype:
-                continue
-            word, other = _WORDS.get(parameter.dtype.name), _WORDS.get(value.dtype.name)
-            if word is not None:
-                said = f"{name} is {value.dtype.name}, its parameters are {parameter.dtype.name}"
-                or_else = f", or {self._path(self.calls[0].module)}.{other}()" if other else ""
-                return f"{said}. Call .{word}() on the data{or_else}.", False
-        return "", False
+            theirs = value.dtype.name
+            if ours in _WORDS and theirs != ours:
+                hint = f"{name} is {theirs}, its parameters are {ours}. "
+                hint += f"Call .{_WORDS[ours]}() on the data"
+                if theirs in _WORDS:
+                    hint += f", or {self._path(self.calls[0].module)}.{_WORDS[theirs]}()"
+                return f"{hint}."
+        return ""
 
 
 def _size_text(module: Module, value: Tensor, said: str) -> str:
@@ -372,9 +375,10 @@ def _is_own(module: Module) -> bool:
     return code is not None and str(code.co_filename).startswith(FOLDER)
 
 
-def _site(layer: _Layer) -> tuple[CodeType | None, int]:
+def _site(layer: _Layer | None) -> tuple[CodeType | None, int]:
     """The code of the program that made a layer's node, and the instruction there."""
-    return (layer.node and _core.site_of(layer.node.node)) or (None, 0)
+    node = None if layer is None else layer.node
+    return (None if node is None else _core.site_of(node.node)) or (None, 0)
 
 
 def _runs(module: Module, code: CodeType) -> bool:
