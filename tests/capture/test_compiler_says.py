@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import time
 import warnings
 from typing import Any
 
 import pytest
+from rushlight.explain._command import captures
 
 import rushlight as torch
 from rushlight import nn
 from rushlight._capture import calls
+from rushlight._capture import run as runs
 from rushlight._capture.run import Compiled
 
 
@@ -128,3 +131,19 @@ def test_hooks_of_a_compiled_module_run() -> None:
         net(x)
         net(x)
     assert seen == [1, 1]
+
+
+def test_times_are_told_of_what_ran_under_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a call with a graph each part is a replay, and the time is that of the calls."""
+    before = runs._all
+    net = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1), nn.Tanh())
+    with captures():
+        compiled = Compiled(net)
+        for _ in range(8):
+            compiled(torch.ones(3, 2)).sum().backward()
+        calls = compiled.variants[0].timed
+    said = capsys.readouterr().out
+    assert re.search(rf"ms, {2 * calls} replays of its parts, [\d.]+ us a call\n", said), said
+    assert calls == 5 and runs._all is before
+    compiled = called(lambda x: x.exp(), torch.ones(2))
+    assert compiled.variants[0].timed == 0 and "us a call" not in compiled.explain()

@@ -1267,7 +1267,9 @@ def test_code_that_runs_for_the_first_time():
 
     before = State(run, (), {}, observe(run, (), {}))
     flag[0] = False
-    assert "later() for the first time" in before.changed(observe(run, (), {}), (), {})
+    assert before.changed(observe(run, (), {}), (), {}) == (
+        f"runs {later.__qualname__}() for the first time"
+    )
 
 
 # --- the object ---

@@ -96,11 +96,12 @@ def test_interrupts_at_any_moment(seed: int) -> None:
                 assert made == eager.call(number)
             assert not _core.capturing() and not switches.watching
             assert sys.getprofile() is None and runs._stance == "default"
+            assert runs._turn.get("thread") in (None, threading.get_ident())
             assert torch.is_grad_enabled()
     finally:
         signal.signal(signal.SIGALRM, before)
     assert came > 20
-    assert captured(ours.train, torch.ones(4, 3), torch.tensor([0, 1, 0, 1]))
+    assert captured(ours.train, torch.ones(4, 3), torch.tensor([0, 1, 0, 1])) and not runs._turn
 
 
 def together(*works: Callable[[], None]) -> None:

@@ -232,7 +232,9 @@ def test_what_was_captured(explain):
     assert lines[0] == "['a', '-b']"
     told = [line for line in lines[1:] if line[0] not in " )"]
     assert told[0].startswith("energy, captured run 1: ")
-    assert any("train.py:10" in line for line in lines[2:6])
+    assert lines[2].startswith("  guarded: ")
+    times = r"  captured in [\d.]+ ms, replayed 1 times, [\d.]+ us a call"
+    assert re.fullmatch(times, lines[3]) and "train.py:10" in lines[4]
     assert told[1].startswith("noisy runs eagerly: it calls print() at train.py:14")
     assert told[2].startswith("Linear") and "captured run 1" in told[2]
     assert told[3] == "local.<locals>.<lambda> is not captured yet (1 calls)"

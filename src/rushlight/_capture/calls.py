@@ -36,13 +36,7 @@ _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _COMPUTES = (
     *("ops/", "nn/", "optim/", "autograd/", "func/", "linalg.py", "fft.py", "special.py"),
     *("distributions/", "rooms/distributions/"),  # installed, and in the source
-    *(
-        "_levels/",
-        "amp/",
-        "_tensor/",
-        "_root.py",
-        "_torch/functional.py",
-    ),
+    *("_levels/", "amp/", "_tensor/", "_root.py", "_torch/functional.py"),
     *("_devices/__init__.py", "_devices/cpu.py", "_devices/meta.py", "_devices/generator.py"),
     *("_base/device.py", "_base/dtypes.py", "_base/size.py", "_base/pytree.py", "_base/handles.py"),
     *("_base/errors.py", "_base/late.py", "_base/missing.py", "_base/determinism.py"),

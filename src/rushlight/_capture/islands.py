@@ -60,8 +60,8 @@ class Islands:
             depth += 1 if event == "call" else -1
 
         before = sys.getprofile()
-        sys.setprofile(profile)
-        try:
+        try:  # an interrupt comes after a call
+            sys.setprofile(profile)
             return function(*args, **kwargs)
         finally:
             sys.setprofile(before)

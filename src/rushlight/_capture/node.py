@@ -8,7 +8,7 @@ gradients that arrive in another way than in the captured run, come from the cal
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .. import _core
@@ -74,9 +74,8 @@ class Graph:
         self.spent = False  # whether the graph of the captured run is
         self.program: Any = None
 
-    def of(self, inputs: Iterable[Tensor]) -> list[Tensor]:
+    def of(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The leaves of a call."""
-        inputs = list(inputs)
         return [inputs[x] if isinstance(x, int) else x for x in self.leaves]
 
     def record(

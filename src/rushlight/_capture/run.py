@@ -96,7 +96,8 @@ class Variant:
         # Of each leaf of the results: the number of an output, or a constant.
         self.leaves = leaves
         self.items: list[tuple[int, int]] = []  # leaves that are the number in an output
-        self.seconds = self.spent = 0.0  # of the capture; of replays, where these are timed
+        self.seconds = 0.0  # that the capture took
+        self.spent, self.timed = 0.0, 0  # seconds of calls that were timed, and how many
         self.read: set[str] = set()  # numbers of optimizers that replays read
         # replayed(args, kwargs): the result of a replay, or NotImplemented.
         self.replayed: Callable[[Any, Any], Any] = self._timed() if _timed else self._way()
@@ -113,9 +114,11 @@ class Variant:
 
     def times(self) -> str:
         """How long the capture and replays took."""
-        said = f"captured in {1e3 * self.seconds:.1f} ms, replayed {self.program.replays()} times"
-        each = 1e6 * self.spent / max(self.program.replays(), 1)
-        return f"{said}, {each:.1f} us each" if self.spent else said
+        count = self.program.replays()
+        said = f"replayed {count} times" if self.graph is None else f"{count} replays of its parts"
+        if self.timed:
+            said += f", {1e6 * self.spent / self.timed:.1f} us a call"
+        return f"captured in {1e3 * self.seconds:.1f} ms, {said}"
 
     def _timed(self) -> Callable[[Any, Any], Any]:
         replayed = self._way()
@@ -123,7 +126,9 @@ class Variant:
         def timed(args: Any, kwargs: Any) -> Any:
             began = time.perf_counter()
             made = replayed(args, kwargs)
-            self.spent += time.perf_counter() - began
+            if made is not NotImplemented:
+                self.spent += time.perf_counter() - began
+                self.timed += 1
             return made
 
         return timed
@@ -165,13 +170,7 @@ class CheckedVariant(Checked, Variant):
 
 
 _variant: type[Variant] = Variant
-_timed = False
-
-
-def set_timed(on: bool) -> None:
-    """Set whether replays of what is captured from here on are timed."""
-    global _timed
-    _timed = on
+_timed = False  # whether replays of what is captured from here on are timed
 
 
 def set_checks(on: bool) -> None:
@@ -211,9 +210,8 @@ class Compiled:
         self._arrivals: Arrivals | None = None
         self._way: Way | None = None
         self._learned = 0  # how often that was another way
-        self._missed = self._replayed = (
-            0  # calls like no captured run, when there are `LIMIT`; replays
-        )
+        self._missed = 0  # calls like no captured run, when there are `LIMIT`
+        self._replayed = 0  # replays by then
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)

@@ -94,6 +94,12 @@ class RuleOptimizer(FusedOptimizer):
         """The state of a parameter before its first step, without the count."""
         raise NotImplementedError
 
+    def _begin(self, p: Tensor, group: Group) -> State:
+        """The first state of a parameter, made whole: an interrupt leaves no half of it."""
+        state = self.state[p]
+        state.update({"step": new_count()} | self._start(p, group))
+        return state
+
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         """One step of one parameter; `state["step"]` is the number of this step.
 
@@ -114,7 +120,7 @@ class RuleOptimizer(FusedOptimizer):
             for p, grad in zip(params, grads, strict=True):
                 state = self.state[p]
                 if not state:
-                    state.update({"step": new_count(), **self._start(p, group)})
+                    self._begin(p, group)
                 elif differentiable:
                     copies = {k: v.clone() for k, v in state.items() if isinstance(v, rl.Tensor)}
                     state.update(copies)

@@ -12,7 +12,6 @@ from ._rules import (
     State,
     full_like,
     move,
-    new_count,
     options,
     real,
     root,
@@ -53,7 +52,7 @@ class Adagrad(RuleOptimizer):
         )
         for group in self.param_groups:
             for p in group["params"]:
-                self.state[p].update({"step": new_count()} | self._start(p, group))
+                self._begin(p, group)
 
     def share_memory(self) -> None:
         """Moves the accumulators to shared memory."""

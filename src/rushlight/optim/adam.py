@@ -6,7 +6,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from .._core import read_number
-from ._rules import RuleOptimizer, State, check_options, move, new_count, options, real, scalar
+from ._rules import RuleOptimizer, State, check_options, move, options, real, scalar
 from .optimizer import Group
 
 
@@ -33,7 +33,6 @@ class Adam(RuleOptimizer):
         "decoupled_weight_decay": False,
         "fused": None,
     }
-
     _reads_rate = False
 
     def __init__(
@@ -89,12 +88,7 @@ class Adam(RuleOptimizer):
         if group["differentiable"] or group["capturable"] or isinstance(lr, rl.Tensor):
             super()._update(group, params, grads)
             return
-        states = []
-        for p in params:
-            state = self.state[p]
-            if not state:
-                state.update({"step": new_count(), **self._start(p, group)})
-            states.append(state)
+        states = [self.state[p] or self._begin(p, group) for p in params]
         done = rl._core.kernels.adam_step(
             params,
             grads,

@@ -89,16 +89,16 @@ class captures:
     """Around a program: print at its end what was captured of each compiled function."""
 
     def __enter__(self) -> None:
-        self._made = vars(_run)["_all"] = _Kept()
-        _run.set_timed(True)
+        self._made = _Kept()
+        self._before = {name: vars(_run)[name] for name in ("_all", "_timed")}
+        vars(_run).update(_all=self._made, _timed=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
+        vars(_run).update(self._before)
         encoding = sys.stdout.encoding or "utf-8"
-        for compiled in self._made:
-            if compiled.quiet:
-                continue  # a part, which its function tells of
+        for compiled in [c for c in self._made if not c.quiet]:  # whose functions tell of parts
             said: str = compiled.explain()
             print(said.encode(encoding, "backslashreplace").decode(encoding))
         if error is not None:
