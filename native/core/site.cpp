@@ -95,7 +95,7 @@ std::string site_text(Site site) {
   std::string text = name && *name ? std::string("    ") + name + ":" + std::to_string(line)
                                    : std::string("    File \"") + (file ? file : "?") + "\", line " + std::to_string(line);
   text += std::string(", in ") + (function ? function : "?") + "\n";
-  Ref source(module ? PyObject_CallMethod(module.get(), "line_of", "Oi", held.get(), line) : nullptr);
+  Ref source(module ? PyObject_CallMethod(module.get(), "line_of", "Oii", held.get(), line, site.at) : nullptr);
   const char* words = source ? PyUnicode_AsUTF8(source.get()) : nullptr;
   if (words && *words) text += std::string("      ") + words + "\n";
   PyErr_Clear();

@@ -329,7 +329,7 @@ def test_a_small_graph_is_folded_on_demand() -> None:
     graph = explain.graph(result)
     assert not elements(explain.svg(graph), "module")
     picture = explain.svg(graph, fold=True)
-    assert texts(picture, "module") == ["Sequential|16 nodes"]
+    assert texts(picture, "module") == ["net · Sequential|16 nodes"]
     assert not elements(picture, "leaf")
     assert len(elements(picture, "arrow")) == len(elements(picture, "op")) == 1
 
@@ -490,4 +490,4 @@ def test_modules_are_clusters_in_dot() -> None:
     clusters = [words for words, _ in found if words.startswith("subgraph")]
     labels = [strings[0] for words, strings in found if words == "label=''"]
     assert len(set(clusters)) == len(clusters) == 7
-    assert labels[1:] == ["Sequential", "0", "0.fc", "0.out", "1", "1.fc", "1.out"]
+    assert labels[1:] == ["net", "0", "0.fc", "0.out", "1", "1.fc", "1.out"]

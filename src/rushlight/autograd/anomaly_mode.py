@@ -18,7 +18,6 @@ from .. import _core
 from .._base import FOLDER
 from .._base.dtypes import dtype, float32
 from .._base.errors import warn
-from .._base.late import imported
 from .._base.sources import cell
 from .._core import Op, Tensor
 from .._devices.cpu import number
@@ -33,9 +32,6 @@ __all__ = [
 ]
 
 _ANOMALY = _core.Observed.ANOMALY
-# The profiler is imported when calls are observed, not with the library.
-_note_node = imported("rushlight.autograd.profiler", "note_node")
-_note_op = imported("rushlight.autograd.profiler", "note_op")
 
 
 class _State:
@@ -239,7 +235,6 @@ def _where(mask: Tensor) -> str:
 
 
 def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> None:
-    _note_node(node, start, stop)
     if not _state.enabled or not (_state.check_nan or _state.check_inf):
         return
     choice = node.metadata.get("where_")
@@ -316,7 +311,6 @@ def _flat(value: object) -> list[Any]:
 
 
 def _op_ran(op: Op, arguments: tuple[object, ...], result: Tensor, start: int, stop: int) -> None:
-    _note_op(op, arguments, start, stop)
     if not _state.enabled or _state.check_forward is False:
         return
     if (_state.first_bad and not _state.check_forward) or _core.current_node() is not None:

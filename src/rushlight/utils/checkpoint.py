@@ -193,6 +193,7 @@ class _Holder:
     computed it again."""
 
     __slots__ = ("__weakref__", "values")
+    recomputed = True  # read by `explain`
 
     def __init__(self) -> None:
         self.values: dict[Any, Any] = {}

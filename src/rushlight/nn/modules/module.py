@@ -160,9 +160,13 @@ class Module(StateMethods):
     # --- calling ---
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._plain:
-            return self.forward(*args, **kwargs)
-        return call_with_hooks(self, args, kwargs)
+        try:
+            if self._plain:
+                return self.forward(*args, **kwargs)
+            return call_with_hooks(self, args, kwargs)
+        except (RuntimeError, TypeError, ValueError, IndexError, AssertionError) as error:
+            late.add_model(error)
+            raise
 
     _call_impl = _wrapped_call_impl = __call__
     _compiled_call_impl: Any = None

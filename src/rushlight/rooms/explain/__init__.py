@@ -2,7 +2,8 @@
 
 As text: `tree`, `saved`, `why_no_grad`, `unused`. As pictures: `svg`, `dot`, and `graph`, which a
 notebook shows. As a page to walk through: `page`, and the command `rushlight explain SCRIPT`. A
-training run as it goes: `watch`, and `rushlight run --watch SCRIPT`.
+training run as it goes: `watch`, and `rushlight run --watch SCRIPT`. Where its time goes:
+`profile`, and the command `rushlight profile SCRIPT`.
 
 Leaves and results have the names of the program's variables; `names=` takes a module, or a dict of
 names to tensors, where these are to go first. Nothing here costs a program that does not use it.
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from ._definitions import op
 from ._graph import Constant, Edge, Graph, Node, Place, Saved
 from ._names import shown_name
+from ._profile import Profile, profile
 from ._saved import SavedRow, SavedTable, saved
 from ._scopes import Recording, graph_of, recording
 from ._text import Markup, Text, tree
@@ -31,6 +33,7 @@ __all__ = [
     "Graph",
     "Node",
     "Place",
+    "Profile",
     "Recording",
     "Saved",
     "SavedRow",
@@ -42,6 +45,7 @@ __all__ = [
     "graph",
     "op",
     "page",
+    "profile",
     "recording",
     "saved",
     "shown_name",

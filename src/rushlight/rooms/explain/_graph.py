@@ -25,7 +25,7 @@ from .._core import Tensor
 from ..autograd.graph import GradientEdge
 from ._names import Names, inside
 
-__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users"]
+__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users", "read_node"]
 
 _RESULT = re.compile(r"out\d*")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -68,7 +68,7 @@ class Saved:
 
     what: the argument's name, "out" (or "out1", ...) for the result, "" of a custom Function's.
     state: "" as it was saved, "changed": written in place since, which backward refuses, "packed":
-    `value` is what a saved-tensor hook made of it.
+    `value` is what a saved-tensor hook made of it; "recomputed": a checkpoint computes it again.
     """
 
     what: str
@@ -131,7 +131,8 @@ class Node:
     number: its place in `Graph.nodes`. kind: "op", "leaf", "function" (a custom Function) or
     "write" (a write through a view, whose own node is `write` until it is freed). label: the
     program's name for its result, "" where there is none. labels: the same for each result, by its
-    number.
+    number. scope: the modules around the call; calls: which call of each of these modules made the
+    node, as the number of the call's first node and the line that called the module.
     """
 
     number: int
@@ -150,6 +151,7 @@ class Node:
     labels: dict[int, str] = field(default_factory=dict)
     values: dict[int, Tensor] = field(default_factory=dict)
     scope: tuple[str, ...] = ()
+    calls: tuple[tuple[int, Place | None], ...] = ()
     write: Any = None
 
     @property
@@ -165,6 +167,25 @@ class Node:
         if self.kind == "write" and self.write is not None:
             return f"{_title(self.write)}_"
         return _title(self.node)
+
+    @property
+    def marks(self) -> list[str]:
+        """Facts that change what backward does here: a checkpoint, a Function's class, hooks, a
+        write through a view; with the lines of the program."""
+        found = []
+        if any(saved.state == "recomputed" for saved in self.saved):
+            found.append("recomputed in backward")
+        if self.kind == "function":
+            made_by = type(self.node)._forward_cls
+            found.append(f"class {made_by.__qualname__}{_defined(made_by)}")
+        if self.kind == "write":
+            found.append("written in place through a view")
+        for owner in (self.node, self.variable):
+            hooks = None if owner is None else owner._hooks
+            for hook in [] if hooks is None else hooks.functions:
+                name = getattr(hook, "__qualname__", type(hook).__qualname__)
+                found.append(f"hook {name.rpartition('.')[2]}{_defined(hook)}")
+        return found
 
     @property
     def label(self) -> str:
@@ -264,7 +285,7 @@ class Graph:
             raw = waiting.pop()
             if raw in found:
                 continue
-            node, to = _node(raw)
+            node, to = read_node(raw)
             found[raw] = node
             arrows.append((node, to))
             waiting.extend(target for target, *_ in reversed(to))
@@ -341,6 +362,20 @@ def add_users(node: Node, found: set[Node]) -> None:
                 waiting.append(edge.source)
 
 
+def _defined(what: object) -> str:
+    """Where a function or a class was written, `, train.py:3`; "" where Python does not know."""
+    import inspect
+
+    code = getattr(what, "__code__", None)
+    try:
+        if code is not None:
+            return f", {Place(code.co_filename, code.co_firstlineno, '')}"
+        file = inspect.getsourcefile(what)  # type: ignore[arg-type]
+        return f", {Place(file, inspect.getsourcelines(what)[1], '')}" if file else ""
+    except (OSError, TypeError):
+        return ""
+
+
 def _several(results: object) -> Iterable[object]:
     if isinstance(results, (list, tuple)) and not isinstance(results, GradientEdge):
         if not results:
@@ -389,7 +424,9 @@ def _title(raw: Any) -> str:
     return _WORDS.sub("_", name).lower()
 
 
-def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
+def read_node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
+    """A node of the core as data, and where its gradients go: to which node, the numbers of the
+    argument and of that node's output, the argument's name."""
     edges, saved, made, freed, released, write = _core.node_facts(raw)
     node = Node(
         number=-1,
@@ -403,7 +440,9 @@ def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
         write=write,
     )
     for what, value, state in saved:
-        if isinstance(value, Tensor) or state == "packed":
+        if state == "packed" and getattr(type(value), "recomputed", False):
+            state = "recomputed"
+        if isinstance(value, Tensor) or state in ("packed", "recomputed"):
             node.saved.append(Saved(what, value, state))
         elif isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
             node.saved.extend(Saved(what, v, state) for v in value if isinstance(v, Tensor))

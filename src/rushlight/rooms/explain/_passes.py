@@ -27,11 +27,13 @@ __all__ = ["Pass", "follow", "unfollow", "without_own_frames"]
 @dataclass(frozen=True)
 class Pass:
     """A backward that is about to run. roots: what it was called on; gradients: for each of them,
-    or None; frame: the line of the program."""
+    or None; frame: the line of the program; retain, create_graph: as they were asked for."""
 
     roots: tuple[Any, ...]
     gradients: tuple[Any, ...]
     frame: FrameType
+    retain: bool
+    create_graph: bool
 
 
 class _Thread(threading.local):
@@ -87,7 +89,7 @@ def _run(
     _thread.inside = True
     try:
         if inputs is None or at_inputs == 1:
-            told = Pass(roots, gradients, _program(sys._getframe(1)))
+            told = Pass(roots, gradients, _program(sys._getframe(1)), retain, create_graph)
             for follower in _following:
                 follower(told)
         return _core.run_backward(roots, gradients, retain, create_graph, inputs, at_inputs)

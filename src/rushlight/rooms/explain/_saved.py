@@ -146,7 +146,7 @@ def _table(graph: Graph) -> SavedTable:
         parameters=of_leaves,
         variables=of_variables,
         freed=unique - of_leaves - of_variables,
-        packed=sum(row.state == "packed" and row.shape is None for row in rows),
+        packed=sum(row.shape is None for row in rows),
         gone=freed_text(graph),
         rounds=_rounds(graph),
     )
@@ -238,7 +238,9 @@ def _several(cells: list[str], rows: list[SavedRow]) -> list[str]:
 
 def _cells(row: SavedRow) -> list[str]:
     notes = []
-    if row.shape is None:
+    if row.state == "recomputed":
+        notes.append("recomputed in backward")
+    elif row.shape is None:
         notes.append("packed by a hook")
     elif row.state == "packed":
         notes.append("made by a hook")
@@ -254,7 +256,9 @@ def _cells(row: SavedRow) -> list[str]:
         shown_name(row.op),
         row.what,
         shown_name(row.label),
-        shown_name(row.kind) if row.shape is None else tensor_text(row.shape, row.dtype),
+        ("" if row.state == "recomputed" else shown_name(row.kind))
+        if row.shape is None
+        else tensor_text(row.shape, row.dtype),
         "?" if row.shape is None else bytes_text(row.bytes),
         ", ".join(notes),
         shown_name(scope_text(row.scope)),

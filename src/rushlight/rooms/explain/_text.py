@@ -332,6 +332,7 @@ def _kept(node: Node) -> str:
         words.append(f"keeps {bytes_text(size)}")
     if any(saved.state == "packed" for saved in node.saved):
         words.append("packed by hooks")
+    words += map(shown_name, node.marks)
     changed = [saved.what or "a value" for saved in node.saved if saved.state == "changed"]
     if changed:
         words.append(f"{', '.join(changed)} changed since: backward refuses")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .._base.outside import np
-from .._trace_calls import _short_path
+from .._trace_calls import short_path
 from ._names import escaped
 
 __all__ = [
@@ -258,7 +258,7 @@ class Loss:
     @property
     def name(self) -> str:
         """The line as `train.py:31`."""
-        path = _short_path(self.file)
+        path = short_path(self.file)
         cut = "…" if len(path) > _LONG else ""
         return f"{cut}{printable(path[-_LONG:])}:{self.line}"
 

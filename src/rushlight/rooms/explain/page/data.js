@@ -39,6 +39,7 @@ function readGraph(data) {
     bytes: row.bytes ?? 0,
     rules: (row.rules ?? []).map((at) => rules[at]).filter((rule) => rule.text),
     scope: row.scope ?? [],
+    marks: row.marks ?? [],
     out: [],
     into: [],
   }));
@@ -71,6 +72,9 @@ function readGraph(data) {
     kind: row.kind ?? "graph",
     detail: row.detail ?? "",
     bytes: row.bytes ?? 0,
+    place: row.place ? graph.places[row.place - 1] : null,
+    steps: row.steps ?? null,
+    curve: (row.curve ?? []).map((norm) => (norm === null ? null : number(norm))),
     boxes: [],
     nodes: [],
   }));
@@ -177,12 +181,13 @@ function nameNodes(graph) {
     const node = graph.nodes[id];
     node.called = node.label || (node.kind === "constant" ? node.title : "");
   }
-  // Arguments have greater numbers than the calls that take them, constants the greatest.
+  // A result without a name is called by the line that made it.
   for (let id = graph.nodes.length - 1; id >= 0; id--) {
     const node = graph.nodes[id];
     if (node.called) continue;
     node.expression = joined(graph, node);
-    node.called = node.expression || `${node.title || node.kind}${subscript(id)}`;
+    const name = node.title || node.kind;
+    node.called = node.expression || (node.place ? `${name}, ${placeText(node.place)}` : name);
   }
 }
 
@@ -203,13 +208,23 @@ function joined(graph, node) {
   return text.length > 20 ? "" : text;
 }
 
-const subscript = (n) => String(n).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
-
 /** The boxes around a box, the outermost (the graph) first, itself last. */
 function chain(graph, id) {
   const found = [];
   for (let at = id; at !== null; at = graph.boxes[at].parent) found.push(at);
   return found.reverse();
+}
+
+/** The boxes that lead from a loop to one of its steps, the step last. */
+function boxesToStep(graph, loop, step) {
+  const found = [];
+  const next = (id) =>
+    graph.boxes[id].boxes.find((inner) => {
+      const [first, last] = graph.boxes[inner].steps ?? [1, 0];
+      return first <= step && step <= last;
+    });
+  for (let at = next(loop); at !== undefined; at = next(at)) found.push(at);
+  return found;
 }
 
 /** Leaves below a box. */

@@ -81,6 +81,7 @@ function nodeDetails(page, id) {
       ["Result", call && node.label],
       ["Shape", `${shapeText(node.shape)}${node.dtype ? `, ${node.dtype}` : ""}`],
       ["Module", node.scope.join(" › ")],
+      ["Marked", node.marks.join("; ")],
       ["Call", call && node.seq !== undefined && node.seq !== null ? `number ${node.seq}` : ""],
       [
         "Step",
@@ -355,6 +356,24 @@ function edgeDetails(page, id) {
   ];
 }
 
+const KINDS = { run: "Run of calls", loop: "Loop", step: "Step of a loop" };
+
+/** Which step of a loop is opened. */
+function stepChooser(page, box) {
+  const last = Math.max(0, ...box.boxes.map((id) => page.graph.boxes[id].steps?.[1] ?? 0));
+  if (!last) return null;
+  const field = h("input", {
+    type: "number",
+    min: 0,
+    max: last,
+    value: page.state.steps.get(box.id) ?? 0,
+    "aria-label": "Step of the loop",
+    "data-testid": "loop-step",
+    onchange: () => page.openStep(box.id, Math.min(last, Math.max(0, Math.round(+field.value)))),
+  });
+  return h("p", null, h("label", null, "Open step ", field, ` of 0–${last}`));
+}
+
 /** What the panel shows of a box. */
 function boxDetails(page, id) {
   const { graph } = page;
@@ -364,7 +383,7 @@ function boxDetails(page, id) {
     h(
       "header",
       null,
-      h("p", { class: "kind" }, box.kind === "run" ? "Run of calls" : "Module"),
+      h("p", { class: "kind" }, KINDS[box.kind] ?? "Module"),
       h("h2", null, box.title),
     ),
     h(
@@ -378,9 +397,11 @@ function boxDetails(page, id) {
     ),
     facts([
       ["Where", box.detail],
+      ["Line", placeText(box.place)],
       ["Nodes", Number(box.count).toLocaleString("en")],
       ["Saved", bytes(box.bytes)],
     ]),
+    box.kind === "loop" && stepChooser(page, box),
     leaves.length
       ? section(counted(leaves.length, "leaf", "leaves"), leafTable(page, leaves))
       : null,

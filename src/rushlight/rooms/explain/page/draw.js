@@ -11,6 +11,7 @@ const FONTS = {
   header: `600 13px ${SANS}`,
 };
 const LINE = 18;
+const CURVE = 44; // what the curve of a loop adds to the height of its box
 const DISC = 34; // the greatest radius of a disc of memory
 
 const run = (text, font, kind = "", value) => ({ text, font, kind, value });
@@ -73,11 +74,17 @@ function gradientRuns(graph, node) {
 function forwardParts(graph, node, gradients) {
   const gradient = gradients && node.kind !== "constant" ? gradientRuns(graph, node) : null;
   const lines = [valueRuns(node), ...(gradient ? [gradient] : [])];
+  if (node.kind === "leaf")
+    lines.push(...node.marks.map((mark) => [run(cut(mark, 44), "plain", "mark")]));
+  if (node.into.length > SPOKES) lines.push([run(`used ${node.into.length} times`, "plain", "dim")]);
   if (node.kind === "leaf" || node.kind === "constant") return [part(node.kind, "rect", lines)];
-  const symbol = node.kind === "op" && SYMBOLS[node.title];
+  const symbol = node.kind === "op" && !node.marks.length && SYMBOLS[node.title];
   const call = symbol
     ? { kind: "op", shape: "circle", lines: [[run(symbol, "symbol")]], width: 38, height: 38 }
-    : part(node.kind, "pill", [[run(cut(node.title, 28), "title")]]);
+    : part(node.kind, "pill", [
+        [run(cut(node.title, 28), "title")],
+        ...node.marks.map((mark) => [run(cut(mark, 44), "plain", "mark")]),
+      ]);
   return [call, part("value", "rect", lines)];
 }
 
@@ -122,7 +129,46 @@ function boxParts(graph, id) {
       : counted(box.leaves.length, "leaf", "leaves");
     lines.push([run(cut(text, 40), "plain", "dim")]);
   }
-  return [part("box", "rect", lines, 90)];
+  const known = box.curve.filter((norm) => Number.isFinite(norm));
+  if (!known.length) return [part("box", "rect", lines, 90)];
+  const first = about(box.curve[0] ?? known[0]);
+  const last = about(box.curve[box.curve.length - 1] ?? known[known.length - 1]);
+  lines.push([run("norm of the gradient  ", "plain", "dim"), run(`${first} … ${last}`, "number", "grad")]);
+  const found = part("box", "rect", lines, 200);
+  found.curve = box.curve;
+  found.height += CURVE;
+  return [found];
+}
+
+/** The curve of a norm over the steps of a loop, by powers of ten where norms differ much. */
+function curveElement(norms, x, y, width, height) {
+  const known = norms.filter((norm) => Number.isFinite(norm));
+  const least = Math.min(...known.filter((norm) => norm > 0));
+  const steep = Math.max(...known) > 30 * least;
+  const scale = (norm) => (steep ? Math.log10(Math.max(norm, least)) : norm);
+  const low = steep ? scale(least) : 0;
+  const range = scale(Math.max(...known)) - low || 1;
+  const wide = width / norms.length;
+  const at = (norm, step) =>
+    `${(x + (step + 0.5) * wide).toFixed(1)} ${(y + height - ((scale(norm) - low) / range) * height).toFixed(1)}`;
+  const way = [];
+  norms.forEach((norm, step) => {
+    if (Number.isFinite(norm))
+      way.push(`${Number.isFinite(norms[step - 1]) ? "L" : "M"}${at(norm, step)}`);
+  });
+  return s(
+    "g",
+    { class: "curve", "data-testid": "curve" },
+    s("path", { class: "axis", d: `M${x} ${y + height}h${width}` }),
+    s("path", { class: "norms", d: `${way.join("")}${way.length === 1 ? "h1" : ""}` }),
+    norms.map((norm, step) =>
+      s(
+        "rect",
+        { "data-step": step, x: x + step * wide, y: y - 4, width: wide, height: height + 8 },
+        s("title", null, `step ${step}: ${norm === null ? "not known" : about(norm)}`),
+      ),
+    ),
+  );
 }
 
 /** Put parts in a row along the flow, around (0, 0); `disc` is a circle beside them. */
@@ -304,9 +350,14 @@ function itemElement(graph, key, figure, at, pane) {
         }),
       );
     group.append(shapeElement(p));
+    const middle = p.curve ? p.y - CURVE / 2 : p.y;
+    if (p.curve) {
+      const wide = p.width - 28;
+      group.append(curveElement(p.curve, p.x - wide / 2, p.y + p.height / 2 - CURVE, wide, CURVE - 14));
+    }
     p.lines.forEach((runs, i) => {
       group.append(
-        textElement(runs, p.x, p.y + (i - (p.lines.length - 1) / 2) * LINE, {
+        textElement(runs, p.x, middle + (i - (p.lines.length - 1) / 2) * LINE, {
           class: `in-${p.kind}`,
         }),
       );
@@ -341,8 +392,9 @@ function describe(graph, node) {
 /** A box in words. */
 function describeBox(graph, id) {
   const box = graph.boxes[id];
-  const kind = { run: "run ", module: "module " }[box.kind] ?? "";
-  return `${kind}${box.detail || box.title}, ${counted(box.count, "node")}`;
+  const kind = { run: "run ", module: "module ", loop: "loop " }[box.kind] ?? "";
+  const name = box.kind === "module" && box.detail ? box.detail : box.title;
+  return [kind + name, counted(box.count, "node"), placeText(box.place)].filter(Boolean).join(", ");
 }
 
 /** Points on the way that `curve` draws. */

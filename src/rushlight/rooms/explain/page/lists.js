@@ -73,7 +73,7 @@ function memoryPane(page) {
                   node.id,
                   node.label
                     ? `${node.title} → ${shortName(node.label, 16)}`
-                    : `${node.title}${subscript(node.id)}`,
+                    : node.expression || node.title,
                 ),
                 h("div", { class: "place" }, placeText(node.place)),
               ),

@@ -1,0 +1,152 @@
+"""`rushlight doctor`: programs with planted bugs, sound programs, and the command itself.
+
+The programs of a file run in one process, each under a doctor of its own; those that are to be run
+twice, and those of the command, in processes as a person starts them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from doctor_programs import programs
+
+from _alone import PATIENCE
+
+PLANTED = programs("doctor_planted.txt")
+SOUND = programs("doctor_sound.txt")
+ONCE = [p for p in PLANTED if p.kind != "twice"]
+
+
+def told_of(file, folder):
+    """By program: the findings and the error."""
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("doctor_programs.py"), file, folder],
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    return told_of("doctor_planted.txt", tmp_path_factory.mktemp("planted"))
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    return told_of("doctor_sound.txt", tmp_path_factory.mktemp("sound"))
+
+
+@pytest.fixture
+def doctor(tmp_path):
+    """Runs the command on a program in a folder of its own."""
+
+    def call(*arguments, text):
+        (tmp_path / "train.py").write_text(text, encoding="utf-8")
+        return subprocess.run(
+            [sys.executable, "-m", "rushlight", "doctor", *arguments, "train.py"],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+    return call
+
+
+def text_of(name):
+    return next(p.text for p in PLANTED + SOUND if p.name == name)
+
+
+def test_there_are_as_many_programs_as_are_wanted():
+    assert len(PLANTED) >= 40
+    assert len(SOUND) >= 40
+    assert {p.name for p in PLANTED}.isdisjoint(()) and len({p.name for p in PLANTED}) == len(
+        PLANTED
+    )
+    kinds = Counter(p.kind for p in PLANTED)
+    assert set(kinds) == {
+        *("zero_grad", "kept", "no_gradient", "no_optimizer", "softmax", "broadcast", "mode"),
+        *("dead", "vanishing", "exploding", "nan", "rate", "data", "cut", "savings", "twice"),
+    }
+
+
+@pytest.mark.parametrize("program", ONCE, ids=[p.name for p in ONCE])
+def test_a_planted_bug_is_named_with_its_line(planted, program):
+    told = planted[program.name]
+    assert not told["error"]
+    assert [program.kind, program.line] in [row[:2] for row in told["found"]], told["found"]
+
+
+@pytest.mark.parametrize("program", SOUND, ids=[p.name for p in SOUND])
+def test_nothing_is_said_of_a_sound_program(sound, program):
+    assert sound[program.name] == {"found": [], "error": ""}
+
+
+TWICE = [p for p in PLANTED if p.kind == "twice"]
+
+
+@pytest.mark.parametrize("program", TWICE, ids=[p.name for p in TWICE])
+def test_two_runs_that_differ(doctor, program):
+    done = doctor("--twice", text=program.text)
+    assert done.returncode == 0, done.stderr
+    assert f"train.py:{program.line}: twice: two runs differ from here on" in done.stdout
+
+
+def test_two_runs_that_are_equal(doctor):
+    done = doctor("--twice", text=text_of("classifier"))
+    assert done.stdout.splitlines()[-1] == "rushlight doctor: 40 backwards, nothing found"
+
+
+def test_the_command_says_the_line_its_text_and_the_growth(doctor):
+    done = doctor(text=text_of("total"))
+    head, finding, code = done.stdout.splitlines()[-3:]
+    assert head == "rushlight doctor: 20 backwards, 1 finding"
+    assert finding.startswith("train.py:19: kept: ")
+    assert "more nodes each pass" in finding
+    assert code.strip() == "total = total + loss"
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_program_ends_after_the_steps(doctor):
+    done = doctor("--steps", "5", text=text_of("regression"))
+    assert (done.returncode, done.stdout) == (0, "rushlight doctor: 5 backwards, nothing found\n")
+
+
+def test_a_program_that_fails_is_reported_as_it_would_be(doctor):
+    text = text_of("plain") + "raise KeyError('lost')\n"
+    done = doctor(text=text)
+    assert done.returncode == 1
+    assert "train.py:15: zero_grad: " in done.stdout
+    assert done.stderr.endswith("KeyError: 'lost'\n")
+    assert "_doctor" not in done.stderr
+    failing = doctor(text="import torch\ntorch.nn.Linear('a', 2)\n")
+    assert failing.returncode == 1
+    assert "_doctor" not in failing.stderr
+
+
+def test_wrong_words_are_refused(doctor):
+    done = doctor("--steps", "0", text="")
+    assert done.returncode == 2
+    assert "--steps takes a number of backward calls, 1 or more, got 0" in done.stderr
+
+
+def test_nothing_stays_of_a_doctor():
+    from rushlight.explain._doctor import Doctor
+
+    import rushlight
+
+    kinds = (rushlight.nn.Module, rushlight.optim.Optimizer, rushlight.Generator)
+    before = [dict(vars(kind)) for kind in kinds]
+    with Doctor():
+        assert dict(vars(rushlight.nn.Module)) != before[0]
+    assert [dict(vars(kind)) for kind in kinds] == before
