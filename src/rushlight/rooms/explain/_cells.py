@@ -89,7 +89,7 @@ def _tensor(t: Tensor) -> str:
     facts = [tensor_text(t.shape, t.dtype)]
     if t._accelerator is not None:
         facts.append(str(t.device))
-    facts += _facts(values, "magnitude's " if t.dtype.is_complex else "") + _history(t)
+    facts += _facts(values, "magnitudes: " if t.dtype.is_complex else "") + _history(t)
     if values.size < t.numel():
         facts.append(f"of {values.size:,} of {t.numel():,} elements")
     figures = [_figure(values, "magnitudes" if t.dtype.is_complex else "values")]
@@ -128,7 +128,7 @@ def _facts(values: Array, of: str) -> list[str]:
     found = []
     if finite.size > 1:
         numbers = finite.min(), finite.mean(), finite.max(), finite.std(ddof=1)
-        names = (f"{of}{name}" for name in ("min", "mean", "max", "std"))
+        names = (f"{of}min", "mean", "max", "std")
         found += [f"{name} {x:.4g}" for name, x in zip(names, numbers, strict=True)]
     for name, count in (("NaN", np.isnan(values).sum()), ("inf", np.isinf(values).sum())):
         if count:
@@ -152,12 +152,10 @@ def _figure(values: Array, caption: str) -> str:
     pixels = _coloured(_smaller(_matrix(values)))
     h, w = pixels.shape[:2]
     scale = max(1, min(16, 192 // max(h, w)))
+    size = f"width: {w * scale}px; height: {max(h * scale, 12)}px"  # Jupyter obeys only a style
     data = base64.b64encode(_png(pixels)).decode()
-    caption = html.escape(caption)
-    return (
-        f'<figure><img alt="{caption}" width="{w * scale}" height="{max(h * scale, 12)}" '
-        f'src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
-    )
+    image = f'<img alt="{caption}" style="{size}" src="data:image/png;base64,{data}">'
+    return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
 
 
 def _matrix(values: Array) -> Array:
@@ -218,18 +216,15 @@ class _Tree:
 
     def __init__(self, module: Module) -> None:
         self._whole = sum(1 for _ in module.modules()) <= _OPEN
-        self._known: dict[int, str] = {}  # by id
+        self._paths: dict[int, str] = {}  # by id, of what has been written
         self.html = f'{_STYLE}<div class="rl-cell">{self._module("", "", module)}</div>'
 
     def _module(self, key: str, path: str, module: Module) -> str:
-        if again := self._line(key, module, path):
+        if again := self._again(key, path, module):
             return again
-        rows = [
-            self._line(name, t, f"{path}{name}") or _row(name, t, kind)
-            for kind, held in (("", module._parameters), ("buffer", module._buffers))
-            for name, t in held.items()
-            if t is not None
-        ]
+        held = [(name, t, False) for name, t in module._parameters.items()]
+        held += [(name, t, True) for name, t in module._buffers.items()]
+        rows = [self._tensor(name, path, t, buffer) for name, t, buffer in held if t is not None]
         rows += [
             self._module(name, f"{path}{name}.", child)
             for name, child in module._modules.items()
@@ -237,35 +232,37 @@ class _Tree:
         ]
         extra = shown_name(" ".join(module.extra_repr().split()), 120)
         head = (f"{key}: " if key else "") + f"{type(module).__name__}({extra})"
-        line = _said(head, _counts(module, not key))
+        line = _line(head, _counts(module, not key))
         if not rows:
             return f'<div class="leaf">{line}</div>'
         mark = " open" if self._whole or not key else ""
         return f"<details{mark}><summary>{line}</summary>{''.join(rows)}</details>"
 
-    def _line(self, key: str, held: object, path: str) -> str:
-        """The line of a thing that was there before; "" of another."""
-        before = self._known.setdefault(id(held), path)
+    def _tensor(self, key: str, path: str, t: Tensor, buffer: bool) -> str:
+        if again := self._again(key, path + key, t):
+            return again
+        lazy = is_lazy(t)
+        facts = ["shape not known before the first call" if lazy else tensor_text(t.shape, t.dtype)]
+        if buffer:
+            facts.append("buffer")
+        else:
+            facts += [] if lazy else [f"{t.numel():,}"]
+            facts += [] if t.requires_grad else ["frozen"]
+            facts += [f"gradient's norm {_norm(t.grad)}"] if _has_values(t.grad) else []
+        return f'<div class="leaf">{_line(key, facts)}</div>'
+
+    def _again(self, key: str, path: str, held: object) -> str:
+        """A line about what has been written under another path; "" for the first time."""
+        before = self._paths.setdefault(id(held), path)
         if before == path:
             return ""
-        again = f"the same as {before.rstrip('.') or 'the whole'}"
-        return f'<div class="leaf">{_said(key, [again])}</div>'
+        same = f"the same as {before.removesuffix('.') or 'the whole'}"
+        return f'<div class="leaf">{_line(key, [same])}</div>'
 
 
-def _said(code: str, facts: list[str]) -> str:
+def _line(code: str, facts: list[str]) -> str:
     soft = html.escape(" · ".join(facts))
     return f'<code>{html.escape(code)}</code> <span class="soft">{soft}</span>'
-
-
-def _row(name: str, t: Tensor, kind: str) -> str:
-    if is_lazy(t):
-        facts = ["shape not known before the first call"]
-    else:
-        facts = [tensor_text(t.shape, t.dtype), *([f"{t.numel():,}"] if not kind else [])]
-    facts += [kind] if kind else [] if t.requires_grad else ["frozen"]
-    if not kind and _has_values(t.grad):
-        facts.append(f"gradient's norm {_norm(t.grad)}")
-    return f'<div class="leaf">{_said(name, facts)}</div>'
 
 
 def _counts(module: Module, outermost: bool) -> list[str]:
@@ -274,8 +271,7 @@ def _counts(module: Module, outermost: bool) -> list[str]:
     if not found:
         return []
     made = [p for p in found if not is_lazy(p)]
-    count = sum(p.numel() for p in made)
-    words = [f"{count:,} parameter{'s' if count != 1 else ''}"]
+    words = [counted(sum(p.numel() for p in made), "parameter")]
     if len(made) < len(found):
         words.append(f"{counted(len(found) - len(made), 'tensor')} not made yet")
     if outermost:

@@ -1,4 +1,4 @@
-"""`%load_ext rushlight`: `%explain`, `%%explain` and `%%profile` in IPython and its notebooks."""
+"""`%load_ext rushlight`: `%%explain` and `%%profile` in IPython and its notebooks."""
 
 from __future__ import annotations
 
@@ -17,39 +17,26 @@ from ._text import Text, counted
 
 Shell: TypeAlias = Any  # IPython's, which need not be there
 
-__all__ = ["load_ipython_extension", "unload_ipython_extension"]
+__all__ = ["load_ipython_extension"]
 
 
 def load_ipython_extension(shell: Shell) -> None:
     """IPython calls this for `%load_ext rushlight`."""
     magics = _Magics(shell)
-    shell.register_magic_function(magics.explain, "line_cell", "explain")
+    shell.register_magic_function(magics.explain, "cell", "explain")
     shell.register_magic_function(magics.profile, "cell", "profile")
-
-
-def unload_ipython_extension(shell: Shell) -> None:
-    """IPython calls this for `%unload_ext rushlight`."""
-    known = shell.magics_manager.magics
-    for kind, name in (("line", "explain"), ("cell", "explain"), ("cell", "profile")):
-        known[kind].pop(name, None)
 
 
 class _Magics:
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
 
-    def explain(self, line: str, cell: str | None = None) -> object:
-        """The graph of a loss, as a page in the cell.
-
-        `%explain loss` shows the graph of an expression. `%%explain` runs the cell and shows the
-        graph on which the cell calls backward first, `%%explain 3` the third; where the cell calls
-        none, that of the value in which the cell ends.
-        """
+    def explain(self, line: str, cell: str) -> object:
+        """Run the cell, and show the graph on which it calls backward first; `%%explain 3` the
+        third. Where the cell calls none, that of the value in which the cell ends."""
         from . import page
 
         __tracebackhide__ = True
-        if cell is None:
-            return page(self._shell.ev(line))
         if line.strip() and not line.strip().isdecimal():
             raise ValueError(f"%%explain takes the number of a backward, got {line.strip()!r}.")
         step = int(line.strip() or 1)
@@ -82,7 +69,7 @@ class _Magics:
         return value
 
     def profile(self, line: str, cell: str) -> object:
-        """Where the time of the cell goes, as a table and a page."""
+        """Run the cell, and show where its time goes, as a table and a page."""
         from . import profile
         from ._profile_page import page
 

@@ -95,8 +95,8 @@ def bytes_text(count: int) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """`1 node`, `2 nodes`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    """`1 node`, `2,000 nodes`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def tensor_text(shape: Sequence[int], of: dtype | None) -> str:
