@@ -13,7 +13,7 @@ from .._core import Tensor
 from ._cells import Framed
 from ._passes import Pass, follow, unfollow, without_own_frames
 from ._scopes import recording
-from ._text import Text, counted
+from ._text import counted
 
 Shell: TypeAlias = Any  # IPython's, which need not be there
 
@@ -76,7 +76,7 @@ class _Magics:
         __tracebackhide__ = True
         with profile(title=_running()) as seen:
             value = self._run(cell)
-        _show(Text(seen))
+        _show(seen.result)
         _show(Framed(page(seen.result), 600))
         return value
 
