@@ -222,8 +222,21 @@ void note_makers(uint32_t spot, uint64_t from, uint64_t to) {
   }
 }
 
+// Whether the tensors among the arguments have these shapes: of each the number of its dimensions, and their sizes.
+bool have_shapes(PyObject* const* values, Py_ssize_t n, const std::vector<int64_t>& shapes) {
+  const int64_t *at = shapes.data(), *const end = at + shapes.size();
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!values[i] || values[i] == Py_None || !is_tensor(values[i])) continue;
+    const Tensor* t = as_tensor(values[i]);
+    if (at == end || *at != t->ndim() || !std::equal(at + 1, at + 1 + *at, t->sizes())) return false;
+    at += 1 + *at;
+  }
+  return at == end;
+}
+
 // The shapes of the tensors among the arguments: those of the spot's last run, where they are the same.
 uint32_t shapes_of(Spot* s, PyObject* const* values, Py_ssize_t n) {
+  if (s->shapes != kNone && have_shapes(values, n, records.shapes[s->shapes])) return s->shapes;
   int64_t found[64];
   size_t size = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -232,10 +245,6 @@ uint32_t shapes_of(Spot* s, PyObject* const* values, Py_ssize_t n) {
     if (size + 1 + static_cast<size_t>(t->ndim()) > std::size(found)) break;
     found[size++] = t->ndim();
     for (int d = 0; d < t->ndim(); ++d) found[size++] = t->sizes()[d];
-  }
-  if (s->shapes != kNone) {
-    const std::vector<int64_t>& last = records.shapes[s->shapes];
-    if (last.size() == size && std::equal(last.begin(), last.end(), found)) return s->shapes;
   }
   records.shapes.emplace_back(found, found + size);
   return s->shapes = static_cast<uint32_t>(records.shapes.size() - 1);
@@ -284,8 +293,7 @@ void Record::begin(SpotKind kind, const void* what, Site site, PyObject* const* 
   const uint32_t maker = kind == SpotKind::Node ? maker_of(number) : kNone;
   Frame frame{spot_inside(&mine.frames.back(), kind, what, site, maker)};
   if (frame.spot == kNone) return;
-  if (records.arguments && records.runs.size() < records.most_runs)
-    frame.shapes = shapes_of(&records.spots[frame.spot], values, n);
+  if (records.arguments && records.runs.size() < records.most_runs) frame.shapes = shapes_of(&records.spots[frame.spot], values, n);
   frame.bytes = allocated();
   frame.number = number;
   frame.last = next_number(0);
@@ -500,9 +508,12 @@ int init_records() {
   static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Ranged, call), READONLY, nullptr},
                                   {nullptr, 0, 0, 0, nullptr}};
   static PyType_Slot slots[] = {
-      {Py_tp_call, slot_of<PyVectorcall_Call>()},       {Py_tp_descr_get, slot_of<bind_ranged>()},
-      {Py_tp_getattro, slot_of<attribute_of_ranged>()}, {Py_tp_dealloc, slot_of<dealloc_ranged>()},
-      {Py_tp_members, members},                         {0, nullptr},
+      {Py_tp_call, slot_of<PyVectorcall_Call>()},
+      {Py_tp_descr_get, slot_of<bind_ranged>()},
+      {Py_tp_getattro, slot_of<attribute_of_ranged>()},
+      {Py_tp_dealloc, slot_of<dealloc_ranged>()},
+      {Py_tp_members, members},
+      {0, nullptr},
   };
   static PyType_Spec spec = {
       "rushlight._core.Ranged", sizeof(Ranged), 0,

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import weakref
+from statistics import median
 
 import pytest
 
@@ -109,15 +110,17 @@ def test_memory_and_shapes_are_there_where_they_are_asked_for():
 def test_times_are_those_of_the_clock():
     a = torch.ones(192, 192)
     a @ a
-    measured = 0
+    measured = []
     with profile() as prof:
         for _ in range(200):
             begun = time.perf_counter_ns()
             a @ a
-            measured += time.perf_counter_ns() - begun
-    row = next(e for e in prof.key_averages() if e.key == "aten::matmul")
-    assert row.count == 200
-    assert row.cpu_time_total == pytest.approx(measured / 1000, rel=0.03)
+            measured.append(time.perf_counter_ns() - begun)
+    told = [e.stop_ns - e.start_ns for e in prof.events() if e.name == "aten::matmul"]
+    assert len(told) == 200
+    assert all(ours <= theirs * 1.001 for ours, theirs in zip(told, measured, strict=True))
+    shares = [ours / theirs for ours, theirs in zip(told, measured, strict=True)]
+    assert median(shares) == pytest.approx(1, abs=0.03)  # others use the processor too
 
 
 # ---- schedules and names, as PyTorch has them

@@ -88,9 +88,8 @@ def test_sums_are_those_of_the_programs_own_clock():
     assert sum(row.ns for row in parts.values()) == pytest.approx(whole, rel=0.03)
     spots = taken.records.spots
     assert sum(spot.self_ns for spot in spots) == pytest.approx(whole, rel=0.03)
-    assert parts["forward"].ns == pytest.approx(spent["forward"], rel=0.03)
-    assert parts["backward"].ns == pytest.approx(spent["backward"], rel=0.03)
-    assert parts["optimizer"].ns <= spent["optimizer"]
+    for part, ns in spent.items():  # less the calls of lambdas, and others' use of the processor
+        assert 0.7 * ns <= parts[part].ns <= 1.001 * ns, part
 
 
 def test_modules_are_instances_by_their_names_in_the_model(seen):

@@ -16,6 +16,7 @@ from typing import Any, Self
 from .. import _core, _records
 from .._records import Phase, Records, Spot
 from .._trace_calls import PATHS, WAYS, short_path
+from ._text import Shown
 
 __all__ = ["Row", "profile"]
 
@@ -40,12 +41,12 @@ class Row:
     slow: str = ""
 
 
-class profile:
+class profile(Shown):
     """A block whose time is added up: by part of the step, by module, by line and by op.
 
     When the block has ended, `parts`, `modules`, `lines` and `ops` are the figures, and `str` is
-    the report. `page` writes a page with a flame graph, and `trace` a file for Perfetto. So does
-    `rushlight profile SCRIPT`.
+    the report. `page` writes a page with a flame graph, and `trace` a file for Perfetto, with the
+    shapes of arguments where `shapes` asks for them. So does `rushlight profile SCRIPT`.
 
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh())
     >>> with torch.explain.profile() as seen:
@@ -61,9 +62,9 @@ class profile:
     lines: list[Row]
     ops: list[Row]
 
-    def __init__(self, *, title: str = "") -> None:
+    def __init__(self, *, title: str = "", shapes: bool = False) -> None:
         self.title = title
-        self._taken = _records.taken(_MOST_RUNS, arguments=True)
+        self._taken = _records.taken(_MOST_RUNS, shapes)
 
     def __enter__(self) -> Self:
         if _records.taken.running():

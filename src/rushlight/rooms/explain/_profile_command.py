@@ -16,7 +16,7 @@ class report:
     def __init__(self, page: str, trace: str | None, title: str) -> None:
         self._page = os.path.abspath(page)
         self._trace = trace and os.path.abspath(trace)
-        self._profile = profile(title=title)
+        self._profile = profile(title=title, shapes=trace is not None)
         self._process = os.getpid()
 
     def __enter__(self) -> None:
