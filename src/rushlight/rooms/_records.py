@@ -21,7 +21,6 @@ from . import _core
 from .autograd import _engine
 from .nn import Module
 from .optim import Optimizer
-from .optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 __all__ = ["Phase", "Records", "Run", "Spot", "StepRanges", "taken", "write_trace"]
 
@@ -217,13 +216,28 @@ class StepRanges:
 
     def __init__(self, enter: _Enter, leave: _Leave) -> None:
         self._enter, self._leave = enter, leave
-        self._steps = threading.local()
         self._before: list[tuple[Any, str, Any]] = []
-        self._hooks = [
-            register_optimizer_step_pre_hook(self._before_step),
-            register_optimizer_step_post_hook(self._after_step),
-        ]
         self._surround(Optimizer, "zero_grad", _zero_grad_of)
+        classes = [Optimizer]
+        for kind in classes:
+            classes += kind.__subclasses__()
+            self._surround_step(kind)
+        plain = Optimizer.__init__
+
+        @wraps(plain)
+        def met(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+            for kind in type(optimizer).__mro__:  # a class that is younger than the ranges
+                self._surround_step(kind)
+            plain(optimizer, *args, **kwargs)
+
+        self._before.append((Optimizer, "__init__", plain))
+        setattr(Optimizer, "__init__", met)  # noqa: B010  mypy allows no assignment
+
+    def _surround_step(self, kind: type) -> None:
+        known = any(owner is kind and name == "step" for owner, name, _ in self._before)
+        own = issubclass(kind, Optimizer) and kind is not Optimizer and "step" in vars(kind)
+        if own and not known:
+            self._surround(kind, "step", _step_of)
 
     def _surround(self, owner: Any, name: str, named: _Named | None) -> None:
         plain = vars(owner)[name]
@@ -241,21 +255,10 @@ class StepRanges:
 
         return ranged
 
-    def _before_step(self, optimizer: object, *_: object) -> None:
-        token = self._enter(_step_of(optimizer))
-        self._steps.__dict__.setdefault("tokens", []).append(token)
-
-    def _after_step(self, *_: object) -> None:
-        tokens = self._steps.__dict__.get("tokens")
-        if tokens:
-            self._leave(tokens.pop())
-
     def remove(self) -> None:
         """Leave everything as it was."""
         for owner, name, plain in self._before:
             setattr(owner, name, plain)
-        for hook in self._hooks:
-            hook.remove()
 
 
 class _Ranges(StepRanges):

@@ -188,7 +188,9 @@ def _cells(title: str, rows: list[Row], total: int) -> list[list[str]]:
         if row.name:
             grown = size_text(row.bytes) if row.bytes else ""
             share = f"{100 * row.ns / total:.1f}"
-            cells.append([row.name, time_text(row.ns), share, grown, str(row.calls or ""), row.slow])
+            cells.append(
+                [row.name, time_text(row.ns), share, grown, str(row.calls or ""), row.slow]
+            )
     return cells
 
 

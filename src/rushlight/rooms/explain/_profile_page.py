@@ -27,7 +27,10 @@ _MOST = 100
 
 def page(of: profile) -> str:
     """The page as HTML."""
-    parts = {"style": text_of("page.css") + text_of("profile.css"), "script": script("dom", "profile")}
+    parts = {
+        "style": text_of("page.css") + text_of("profile.css"),
+        "script": script("dom", "profile"),
+    }
     return document("profile.html", parts, _data(of), of.title or "profile")
 
 
