@@ -25,7 +25,7 @@ namespace rushlight {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
-constexpr size_t kRecent = 1 << 15;     // nodes whose makers are known: a larger graph has no arrows for its oldest
+constexpr size_t kRecent = 1 << 15;     // nodes whose makers are known
 constexpr size_t kMostSpots = 1 << 18;  // more are not told from the spot around
 
 // The clock: ticks of the processor, which become nanoseconds when the records are read.
@@ -54,14 +54,15 @@ struct Clock {
   int64_t moment(int64_t n) const { return first_ns + length(n - first_tick); }
 };
 
-// A place in the tree of calls: the same thing, run from the same line inside of the same spot. It holds its thing and its code.
+// A place in the tree of calls: the same thing, run from the same line inside of the same spot. The
+// references to the thing and to the code of the line are strong.
 struct Spot {
   uint32_t parent;
   SpotKind kind;
   const void* what;  // an object of Python's; of work, a name
   Site site;
   uint32_t maker;                        // of a node: the spot of the call that made it
-  uint32_t first = kNone, next = kNone;  // guesses: the spot that runs first inside, and the one that runs after this one
+  uint32_t first = kNone, next = kNone;  // guesses: of the spot that runs first inside, or next
   uint32_t shapes = kNone;               // of the arguments of the last run
   uint32_t paths = 0, ways = 0;
   int64_t runs = 0, ticks = 0, bytes = 0, most = 0;
@@ -96,7 +97,7 @@ struct Run {
 };
 static_assert(sizeof(Run) == 48);
 
-// The first runs, in pieces of the size of a large page: a system asks for minutes of them in one step.
+// The first runs, in pieces of the size of a large page, each of which the system gives at once.
 class Runs {
  public:
   size_t size() const { return size_; }
@@ -144,7 +145,8 @@ struct Records {
   std::vector<std::unique_ptr<Stack>> stacks;
   Runs runs;
   std::vector<std::vector<int64_t>> shapes;
-  std::vector<std::pair<uint32_t, uint32_t>> makers;  // the end of a node's number, and the spot of the call that made it
+  // The low bits of a node's number, and the spot of the call that made the node.
+  std::vector<std::pair<uint32_t, uint32_t>> makers;
   size_t most_runs = 0;
   bool arguments = false;
   Ref current_thread;
@@ -152,7 +154,7 @@ struct Records {
   int64_t peak = 0;
   uint32_t peak_at = 0;
 };
-Records& records = *new Records;  // of all the process: threads may outlast whatever ends with the library
+Records& records = *new Records;  // never freed: threads may outlast all else
 
 // The stack of this thread in the records of an epoch; each start and stop begins a new epoch.
 uint64_t epoch = 0;
@@ -198,7 +200,7 @@ Stack& on_this_thread() {
   return *here.stack;
 }
 
-// The spot inside of the innermost run: mostly the one that followed the last one the time before.
+// The spot inside of the innermost run. Mostly spots follow in the order of the time before.
 uint32_t spot_inside(Frame* around, SpotKind kind, const void* what, Site site, uint32_t maker) {
   const uint32_t before = around->before;
   const uint32_t guess = before == kNone ? records.spots[around->spot].first : records.spots[before].next;
@@ -214,7 +216,7 @@ uint32_t maker_of(uint64_t number) {
   return number != UINT64_MAX && end == static_cast<uint32_t>(number) ? spot : kNone;
 }
 
-// The nodes that a call made are those whose numbers were given while it ran, but for those of calls inside.
+// The nodes that a call made have the numbers that were given meanwhile, but for calls inside.
 void note_makers(uint32_t spot, uint64_t from, uint64_t to) {
   for (uint64_t n = to; n != from && to - n < 64; --n) {
     auto& made = records.makers[n % kRecent];
@@ -222,7 +224,8 @@ void note_makers(uint32_t spot, uint64_t from, uint64_t to) {
   }
 }
 
-// Whether the tensors among the arguments have these shapes: of each the number of its dimensions, and their sizes.
+// Whether the tensors among the arguments have these shapes: of each the number of dimensions, and
+// the sizes.
 bool have_shapes(PyObject* const* values, Py_ssize_t n, const std::vector<int64_t>& shapes) {
   const int64_t *at = shapes.data(), *const end = at + shapes.size();
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -234,7 +237,7 @@ bool have_shapes(PyObject* const* values, Py_ssize_t n, const std::vector<int64_
   return at == end;
 }
 
-// The shapes of the tensors among the arguments: those of the spot's last run, where they are the same.
+// The shapes of the tensors among the arguments; mostly those of the spot's last run.
 uint32_t shapes_of(Spot* s, PyObject* const* values, Py_ssize_t n) {
   if (s->shapes != kNone && have_shapes(values, n, records.shapes[s->shapes])) return s->shapes;
   int64_t found[64];
@@ -325,8 +328,8 @@ namespace {
 
 // ---------------------------------------------------------------- ranges
 
-// A function whose calls are ranges: of its first argument, or of the answer of `named` about the first argument. In all else it is
-// as the function is.
+// A function whose calls are ranges: of the first argument, or of the answer of `named` about the
+// first argument. Its attributes are those of the function.
 struct Ranged {
   PyObject ob_base;
   vectorcallfunc call;
@@ -373,7 +376,8 @@ PyObject* record_ranged(PyObject*, PyObject* args) {
   return made;
 }
 
-// record_enter(what): a range that Python code runs begins. Gives when, for record_leave; 0 where nothing is recorded.
+// record_enter(what): a range that Python code runs begins. Gives the start, for record_leave; 0
+// where nothing is recorded.
 PyObject* record_enter(PyObject*, PyObject* what) {
   if (!(observing & kRecords)) return PyLong_FromLong(0);
   Ref held = Ref::borrow(what);
@@ -413,8 +417,8 @@ void forget() {
   }
 }
 
-// record_start(most_runs, arguments, current_thread): from now on. Records that are being taken go on, and keep as much as either
-// wants. current_thread: gives what a thread is known by.
+// record_start(most_runs, arguments, current_thread): from now on. Records that are being taken go
+// on, and keep as much as either wants. current_thread: gives an object for a thread.
 PyObject* record_start(PyObject*, PyObject* args) {
   Py_ssize_t most;
   int arguments;
@@ -476,8 +480,8 @@ PyObject* bytes_of_runs() {
   return bytes;
 }
 
-// record_stop(end): the records so far, and the last with `end`: (spots, the runs as bytes, the texts of shapes, (the most bytes at
-// a time, the spot after which)).
+// record_stop(end): the records so far, and the last with `end`: (spots, the runs as bytes, the
+// texts of shapes, (the most bytes at a time, the spot after which)).
 PyObject* record_stop(PyObject*, PyObject* end) {
   records.clock.measure();
   if (end == Py_True) {

@@ -1,5 +1,5 @@
-// Records of a program, for its profile (src/rushlight/rooms/_records.py): a tree of spots, of bounded
-// size, and the first of the runs one by one. A record makes no object of Python and allocates
+// Records of a program, for its profile (src/rushlight/rooms/_records.py): a tree of spots, of
+// bounded size, and the first of the runs one by one. A record makes no object of Python and allocates
 // nothing; its cost is two readings of the processor's clock, the place in the program, and sums.
 #pragma once
 #include "core/observe.h"

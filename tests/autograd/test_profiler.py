@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import weakref
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -33,7 +34,9 @@ def test_export_stacks_has_a_line_for_each_stack_and_the_time_of_its_events(tmp_
     text = (tmp_path / "stacks.txt").read_text("utf-8")
     found = dict(line.rsplit(" ", 1) for line in text.splitlines())
     line = next(
-        n for n, text in enumerate(open(__file__), 1) if "torch.ones(1 << 16).exp()" in text
+        n
+        for n, text in enumerate(Path(__file__).read_text().splitlines(), 1)
+        if "torch.ones(1 << 16).exp()" in text
     )
     (stack,) = found
     assert stack.endswith(f"{HERE}({line})")
@@ -58,7 +61,7 @@ def test_the_stack_of_an_event_names_modules_and_lines_innermost_first():
     with profile(with_stack=True) as prof:
         net(torch.ones(3))  # the outer call
     event = next(e for e in prof.events() if e.name == "aten::relu")
-    text = open(__file__).read().splitlines()
+    text = Path(__file__).read_text().splitlines()
     inner, outer = (
         next(n for n, line in enumerate(text, 1) if f"# the {name} call" in line)
         for name in ("inner", "outer")

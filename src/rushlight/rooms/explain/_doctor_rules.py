@@ -16,7 +16,7 @@ from ..nn.modules import rnn as _rnn
 from ._doctor import Doctor, Line
 from ._graph import Place
 from ._names import shown_name
-from ._text import bytes_text
+from ._text import bytes_text, counted
 
 __all__ = ["Finding", "findings"]
 

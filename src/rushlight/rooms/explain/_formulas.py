@@ -21,8 +21,8 @@ import functools
 import math
 import re
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass
+from contextvars import ContextVar
 from types import BuiltinFunctionType, CellType, FunctionType
 from typing import Any
 
