@@ -187,8 +187,8 @@ class Records:
 
 
 @cache
-def _phase(part: str, kind: type, name: str) -> Phase:
-    return Phase(part, name.format(kind.__name__))
+def _phase(part: str, name: str, kind: str) -> Phase:
+    return Phase(part, name.format(kind))
 
 
 _BACKWARD = Phase("backward", "backward")
@@ -199,15 +199,15 @@ _Named = Callable[[Any], object]
 
 
 def _step_of(optimizer: object) -> Phase:
-    return _phase("optimizer", type(optimizer), "Optimizer.step#{0}.step")
+    return _phase("optimizer", "Optimizer.step#{0}.step", type(optimizer).__name__)
 
 
 def _zero_grad_of(optimizer: object) -> Phase:
-    return _phase("optimizer", type(optimizer), "Optimizer.zero_grad#{0}.zero_grad")
+    return _phase("optimizer", "Optimizer.zero_grad#{0}.zero_grad", type(optimizer).__name__)
 
 
 def _batch_of(loader: object) -> Phase:
-    return _phase("data", type(loader), "enumerate(DataLoader)#{0}.__next__")
+    return _phase("data", "enumerate(DataLoader)#{0}.__next__", type(loader).__name__)
 
 
 class StepRanges:
@@ -360,8 +360,8 @@ def _read(
     ordered = sorted(
         (run for run in found if run.start >= start), key=lambda run: (run.start, -run.stop)
     )
-    at = spots[peak[1]] if peak[0] else None
-    return Records(start, stop, spots, ordered, peak[0], at)
+    peak_at = spots[peak[1]] if peak[0] else None
+    return Records(start, stop, spots, ordered, peak[0], peak_at)
 
 
 def _name_modules(spots: list[Spot]) -> None:
