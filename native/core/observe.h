@@ -71,7 +71,8 @@ class Unreported {
   bool before_;
 };
 
-// A run in the records, from `begin` to the end of the scope or to `end`. Notes inside are kept apart from notes outside.
+// A run in the records, from `begin` to the end of the scope or to `end`. Notes inside are kept
+// apart from notes outside.
 class Record {
  public:
   Record();
