@@ -278,7 +278,7 @@ class _Failure:
 
     def _called(self, layer: _Layer, before: _Layer | None) -> Module | None:
         """The module that the program calls where a node was made. before: the last layer with a
-        module; of several modules with the same code that module says which one runs."""
+        module, which tells apart modules with the same code."""
         code, at = _site(layer)
         called = None if code is None else self.source(code.co_filename).expression(code, at)
         if code is None or called is None:
