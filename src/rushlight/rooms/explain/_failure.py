@@ -226,11 +226,8 @@ class _Failure:
         the first of them was given."""
         first, parts = value, list[Module]()
         for call, outer in pairwise(reversed(self.calls)):
-            if (
-                call.caller is None
-                or call.caller.f_code is not _IN_TURN
-                or call.args[0] is not first
-            ):
+            frame = call.caller
+            if frame is None or frame.f_code is not _IN_TURN or call.args[0] is not first:
                 break
             all_parts = list(outer.module._modules.values())
             at = [n for n, part in enumerate(all_parts) if part is call.module]
