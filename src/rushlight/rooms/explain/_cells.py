@@ -42,7 +42,6 @@ _STYLE = """<style>
 .rl-cell figure { display: inline-block; margin: 6px 16px 2px 0; vertical-align: top }
 .rl-cell img { display: block; image-rendering: pixelated; border: 1px solid rgb(128 128 128 / 0.5);
   max-width: none }
-.rl-cell figcaption { font-size: 12px; opacity: 0.7 }
 .rl-cell details { padding-left: 18px } .rl-cell summary { margin-left: -14px; cursor: pointer }
 .rl-cell div.leaf { padding-left: 18px; margin-left: -14px }
 </style>"""
@@ -155,7 +154,7 @@ def _figure(values: Array, caption: str) -> str:
     size = f"width: {w * scale}px; height: {max(h * scale, 12)}px"  # Jupyter obeys only a style
     data = base64.b64encode(_png(pixels)).decode()
     image = f'<img alt="{caption}" style="{size}" src="data:image/png;base64,{data}">'
-    return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
+    return f'<figure>{image}<figcaption class="soft">{caption}</figcaption></figure>'
 
 
 def _matrix(values: Array) -> Array:
