@@ -107,8 +107,12 @@ def _has_values(t: object) -> TypeGuard[Tensor]:
     return isinstance(t, Tensor) and t._wrapped is None and not t._on_meta
 
 
+def _real(t: Tensor) -> Tensor:
+    return (t.abs() if t.dtype.is_complex else t).double()
+
+
 def _norm(t: Tensor) -> str:
-    return f"{float(t.detach().double().norm()):.4g}"
+    return f"{float(_real(t.detach()).norm()):.4g}"
 
 
 def _array(t: Tensor) -> Array:
@@ -118,8 +122,7 @@ def _array(t: Tensor) -> Array:
     if step > 1:
         widest = max(range(t.dim()), key=lambda d: t.shape[d])
         t = t[(slice(None),) * widest + (slice(None, None, step),)]
-    t = t.cpu()
-    return (t.abs() if t.dtype.is_complex else t).double().numpy()
+    return _real(t.cpu()).numpy()
 
 
 def _facts(values: Array, of: str) -> list[str]:
@@ -247,7 +250,9 @@ class _Tree:
         else:
             facts += [] if lazy else [f"{t.numel():,}"]
             facts += [] if t.requires_grad else ["frozen"]
-            facts += [f"gradient's norm {_norm(t.grad)}"] if _has_values(t.grad) else []
+            if t.grad is not None:  # one that is sparse, say, has no norm here
+                known = _has_values(t.grad)
+                facts.append(f"gradient's norm {_norm(t.grad)}" if known else "has a gradient")
         return f'<div class="leaf">{_line(key, facts)}</div>'
 
     def _again(self, key: str, path: str, held: object) -> str:
