@@ -215,17 +215,11 @@ def test_gradients_of_a_module_are_said():
     assert "gradient&#x27;s norm 5" in layer._repr_html_()
 
 
-def test_gradients_that_are_sparse_or_complex_have_their_norm():
+def test_gradients_that_are_sparse_or_complex_are_said():
     table = nn.Embedding(4, 2, sparse=True)
     (table(torch.tensor([2])) * torch.tensor([3.0, -4.0])).sum().backward()
     assert table.weight.grad.is_sparse
-    assert "gradient&#x27;s norm 5" in table._repr_html_()
-    assert signs(picture(table.weight._repr_html_(), 1)).tolist() == [
-        [0, 0],
-        [0, 0],
-        [1, -1],
-        [0, 0],
-    ]
+    assert "has a gradient" in table._repr_html_()
     w = nn.Parameter(torch.ones(2, dtype=torch.complex64))
     w.grad = torch.tensor([3j, 4.0], dtype=torch.complex64)
     assert "gradient, norm 5" in w._repr_html_()
