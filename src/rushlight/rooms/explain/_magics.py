@@ -73,8 +73,8 @@ class _Magics:
         __tracebackhide__ = True
         with profile(title=_running()) as seen:
             value = self._run(cell)
-        _show(seen.result)
-        _show(Framed(page(seen.result), 600))
+        _show(seen)
+        _show(Framed(page(seen), 600))
         return value
 
     def _run(self, cell: str) -> object:
