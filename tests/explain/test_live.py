@@ -98,11 +98,11 @@ class Running:
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.read().decode()
 
-    def refused(self, *what, **how):
+    def refused(self, *what, code=404, **how):
         with pytest.raises(urllib.error.HTTPError) as caught:
             self.get(*what, **how)
         caught.value.close()
-        return caught.value.code == 404
+        return caught.value.code == code
 
     def close(self):
         self.process.kill()
@@ -167,6 +167,12 @@ def data_of(file):
     return json.loads(re.search(r'json" id="data">(.*?)</script>', text)[1])
 
 
+def losses_of(run):
+    """The row of the only loss."""
+    (row,) = run["charts"][0]["rows"]
+    return row
+
+
 def on(tab, name):
     return tab.get_by_test_id(name)
 
@@ -181,19 +187,20 @@ def says(tab, name, text):
 
 def test_the_state_while_the_program_runs(running):
     program = running()
-    assert program.state()["losses"] == []
+    assert [chart["rows"] for chart in program.state()["charts"]] == [[], []]
     for _ in range(3):
         program.step()
     state = program.state()
-    (loss,), (group,), (layer,) = state["losses"], state["groups"], state["layers"]
+    (loss,), (group,) = (chart["rows"] for chart in state["charts"])
+    (layer,) = state["layers"]
     assert (loss["name"], loss["curve"]["end"]) == ("prog.py:10", [25, 6.25, 1.5625])
     assert (group["name"], group["curve"]["end"]) == ("SGD", [10, 5, 2.5])
     assert (layer["name"], layer["elements"]) == ("x", 2)
-    assert layer["grads"]["end"] == [10, 5, 2.5]
-    assert layer["weights"]["end"] == [5, 2.5, 1.25]
-    low, high, counts = layer["gradsShape"]
+    assert layer["gradients"]["curve"]["end"] == [10, 5, 2.5]
+    assert layer["weights"]["curve"]["end"] == [5, 2.5, 1.25]
+    low, high, counts = layer["gradients"]["shape"]
     assert (low, high, sum(counts), counts[0], counts[-1]) == (1.5, 2, 2, 1, 1)
-    assert layer["gradsFirstShape"][:2] == [6, 8]
+    assert layer["gradients"]["first"][:2] == [6, 8]
     assert state["graphs"][0]["step"] == 1
 
 
@@ -201,11 +208,14 @@ def test_only_who_has_the_token_is_answered(running):
     program = running()
     host, token = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/([\w-]{22,})/", program.address).groups()
     for address in (f"http://{host}/", f"http://{host}/{token[:-1]}/", f"http://{host}/x{token}/"):
-        for name in ("", "data?tab=a&after=0", "graph?number=0"):
+        for name in ("", "data?tab=a&after=0", "graph?number=0", "more"):
             assert program.refused(name, address)
-        assert program.refused("more", address, data=b"")
-    assert program.refused("", headers={"Host": "rebound.example"})
-    assert program.refused("more")  # asks for something, so that a link does not
+    for host in ("rebound.example", "rebound.example:80", "127.0.0.1.example:80", ""):
+        assert program.refused("", headers={"Host": host})
+    for method in ("POST", "PUT", "DELETE"):
+        assert program.refused("more", method=method, code=501)
+    assert program.state()["graphs"] == []
+    program.step()
     for name in ("../secret", "graph?number=99", "graph?number=x", "data", "data?tab=a&after=["):
         assert program.refused(name)
     assert "<!doctype html>" in program.get("")
@@ -229,9 +239,9 @@ def test_the_page_follows_the_program_and_outlives_it(running, look, tmp_path):
     tab = look(program)
     assert on(tab, "status").inner_text() == "live"
     program.step()
-    says(tab, "losses-legend", "25")
+    says(tab, "Loss", "prog.py:10 25")
     program.step()
-    says(tab, "losses-legend", "6.25")
+    says(tab, "Loss", "prog.py:10 6.25")
     on(tab, "more").click()
     tab.locator("[data-testid=more]:disabled").wait_for()
     program.step()
@@ -250,7 +260,7 @@ def test_a_graph_is_opened_while_the_program_runs(running, look):
     program = running()
     program.step()
     tab = look(program)
-    on(tab, "losses").click()
+    on(tab, "Loss").locator("svg").click()
     tab.frame_locator("#frame").locator("body[data-ready]").wait_for()
     assert tab.locator("#opened-title").inner_text() == "Pass 1: backward in line 10"
 
@@ -270,14 +280,14 @@ def test_a_program_that_is_killed_leaves_its_page(running, look, tmp_path):
     program = running()
     program.step()
     tab = look(program)
-    says(tab, "losses-legend", "25")
+    says(tab, "Loss", "25")
     file = tmp_path / "prog.watch.html"
     while not file.exists():
         tab.wait_for_timeout(50)
     program.process.kill()
     says(tab, "status", "gone")
-    assert "25" in on(tab, "losses-legend").inner_text()
-    assert data_of(file)["run"]["losses"][0]["curve"]["end"] == [25]
+    assert "25" in on(tab, "Loss").inner_text()
+    assert losses_of(data_of(file)["run"])["curve"]["end"] == [25]
     assert [f.name for f in tmp_path.iterdir() if f.suffix == ".part"] == []
 
 
@@ -301,11 +311,11 @@ def test_the_program_computes_the_same(tmp_path):
     watched, data = finished(tmp_path, LAYERS, DEAD)
     assert plain.stdout == watched.stdout
     losses = [float(line) for line in plain.stdout.splitlines()[:12]]
-    assert data["run"]["losses"][0]["curve"]["end"] == pytest.approx(losses, rel=1e-4)
+    assert losses_of(data["run"])["curve"]["end"] == pytest.approx(losses, rel=1e-4)
     norms = json.loads(plain.stdout.splitlines()[-1])
     # The last look is before the last step: a step of so small a rate changes little.
-    found = next(l for l in data["run"]["layers"] if l["name"] == "model.first")["weights"]["end"]
-    assert found[-1] == pytest.approx((norms[0] ** 2 + norms[1] ** 2) ** 0.5, rel=1e-2)
+    found = next(l for l in data["run"]["layers"] if l["name"] == "model.first")["weights"]
+    assert found["curve"]["end"][-1] == pytest.approx((norms[0] ** 2 + norms[1] ** 2) ** 0.5, rel=1e-2)
 
 
 @pytest.mark.parametrize("width, dark", [(1280, False), (375, False), (1280, True)])
@@ -319,8 +329,8 @@ def test_the_file(page, tmp_path, width, dark):
         && parseFloat(getComputedStyle(e).fontSize) < 11).length"""
     assert tab.evaluate(small) == 0
     assert on(tab, "theme").is_visible() and on(tab, "pick").is_visible()
-    assert on(tab, "layer").count() == 3
-    assert "2 of 5: 1, 3" in on(tab, "layer").nth(1).inner_text()
+    rows = on(tab, "layers").locator("tr")
+    assert rows.count() == 3 and "2 of 5: 1, 3" in rows.nth(1).inner_text()
     background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     on(tab, "theme").click()
     after = tab.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -334,19 +344,19 @@ def test_by_keyboard(page, tmp_path):
     tab.wait_for_selector("body[data-ready]")
     for _ in range(20):
         tab.keyboard.press("Tab")
-        if tab.evaluate("document.activeElement.dataset.testid") == "losses":
+        if tab.evaluate("document.activeElement.dataset.testid") == "at":
             break
-    tab.keyboard.press("End")
-    assert on(tab, "losses-readout").inner_text() == "pass 3 · prog.py:7 1.5625"
-    tab.keyboard.press("ArrowLeft")
-    assert on(tab, "losses-readout").inner_text() == "pass 2 · prog.py:7 6.25"
-    tab.keyboard.press("Home")
+    values = [("End", 3, 1.5625), ("ArrowLeft", 2, 6.25), ("Home", 1, 25)]
+    for key, step, value in values:
+        tab.keyboard.press(key)
+        assert tab.locator("#pass").inner_text() == str(step)
+        assert on(tab, "Loss").get_by_role("listitem").inner_text() == f"prog.py:7 {value:g}"
     tab.keyboard.press("Enter")
     tab.frame_locator("#frame").locator("body[data-ready]").wait_for()
     assert tab.locator("#opened-title").inner_text() == "Pass 1: backward in line 7"
     tab.frame_locator("#frame").locator("body").press("Escape")
     assert not on(tab, "opened").is_visible()
-    assert tab.evaluate("document.activeElement.dataset.testid") == "losses"
+    assert tab.evaluate("document.activeElement.dataset.testid") == "at"
 
 
 def test_two_runs_are_compared(page, tmp_path):
@@ -355,22 +365,22 @@ def test_two_runs_are_compared(page, tmp_path):
     other = Path(tmp_path / "prog.watch.html").rename(tmp_path / "kept.html")
     finished(tmp_path, TRAIN.replace("0.25", "0.125"))  # x is times 3/4: 25, 14.0625
     _, third = finished(tmp_path, TRAIN)
-    before = third["before"]["losses"][0]["curve"]["end"]
+    before = losses_of(third["before"])["curve"]["end"]
     assert before == pytest.approx([25 * (9 / 16) ** n for n in range(3)], rel=1e-4)
     assert "before" not in third["before"]
     tab = page(tmp_path / "prog.watch.html")
     tab.wait_for_selector("body[data-ready]")
-    on(tab, "losses").press("End")
-    assert on(tab, "losses-readout").inner_text().endswith("1.5625 · before: prog.py:7 7.9102")
+    curves = on(tab, "Loss").get_by_role("listitem")
+    assert curves.all_inner_texts() == ["prog.py:7 1.5625", "before: prog.py:7 7.91"]
+    assert on(tab, "Loss").locator(".before.course").count() == 1
     on(tab, "compare").uncheck()
-    on(tab, "losses").press("End")
-    assert on(tab, "losses-readout").inner_text().endswith("prog.py:7 1.5625")
+    assert curves.all_inner_texts() == ["prog.py:7 1.5625"]
+    assert on(tab, "Loss").locator(".before.course").count() == 0
     on(tab, "file").set_input_files(tmp_path / "prog.py")
     says(tab, "message", "prog.py is no page of a training run.")
     on(tab, "file").set_input_files(other)
-    says(tab, "losses-legend", "before")
-    on(tab, "losses").press("End")
-    assert on(tab, "losses-readout").inner_text().endswith("1.5625 · before: prog.py:7 1.5625")
+    says(tab, "Loss", "before: prog.py:7 1.5625")
+    assert curves.all_inner_texts() == ["prog.py:7 1.5625", "before: prog.py:7 1.5625"]
 
 
 def test_names_that_try_to_be_markup(page, tmp_path):
@@ -378,7 +388,7 @@ def test_names_that_try_to_be_markup(page, tmp_path):
     assert done.returncode == 0
     tab = page(tmp_path / "prog.watch.html")
     tab.wait_for_selector("body[data-ready]")
-    assert "</script><img src=x onerror=a()>" in on(tab, "groups-legend").inner_text()
+    assert "</script><img src=x onerror=a()>" in on(tab, "Gradient norm").inner_text()
     assert tab.locator("img").count() == 0
 
 
@@ -387,12 +397,12 @@ def test_nan_is_marked_and_its_graph_is_kept(page, tmp_path):
         "(x * x)", "(x * x * (float('nan') if i > 12 else 1))"
     )
     _, data = finished(tmp_path, text)
-    assert data["run"]["losses"][0]["curve"]["bad"] == list(range(13, 20))
+    assert losses_of(data["run"])["curve"]["bad"] == list(range(13, 20))
     assert 14 in [graph["step"] for graph in data["run"]["graphs"]]
     tab = page(tmp_path / "prog.watch.html")
     tab.wait_for_selector("body[data-ready]")
-    assert tab.locator("#losses .not-finite").count() == 7
-    assert "7 not finite, first at 14" in on(tab, "losses-legend").inner_text()
+    assert on(tab, "Loss").locator(".not-finite").count() == 7
+    assert "7 not finite, first at 14" in on(tab, "Loss").inner_text()
 
 
 # ---- the command

@@ -17,11 +17,10 @@ import re
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from .._base.outside import np
-from .._base.version import __version__
 from .._core import Tensor
 from ..optim.optimizer import Optimizer
 from ._names import names_for
@@ -29,6 +28,7 @@ from ._page import live_html
 from ._passes import Pass
 from ._watch import _plain
 from ._watch_data import Floats, Group, Loss, Series, in_columns, over_decades, printable
+from ._watch_table import number
 
 if TYPE_CHECKING:
     from ._live_server import Server
@@ -48,9 +48,8 @@ _MOST = 256
 """How many layers are shown."""
 _GRAPHS, _BYTES = 32, 64_000_000
 """How many graphs are kept, and how much of their text."""
-_SAMPLE = 16_384
-"""A histogram is of about so many numbers of a layer at most."""
-_BINS = 32
+_SAMPLE, _BINS = 16_384, 32
+"""A histogram is of about so many numbers of a layer at most, and has so many parts."""
 _COLUMNS, _SMALL_COLUMNS = 300, 80
 """Points of a curve, and of one in the table."""
 _OTHERS = {"Embedding", "EmbeddingBag"}
@@ -62,15 +61,15 @@ class Live:
 
     def __init__(self, seen: watch, file: str) -> None:
         self.seen, self.name, self.path = seen, file, os.path.abspath(file)
-        self.address = ""
+        self.address = self.error = ""
         self.asked = False  # a graph of the next pass
         self.ended = False
-        self.error = ""
+        self.graphs: list[str] = []  # the data of their pages, as JSON
+        self._kept: list[dict[str, int]] = []  # of which pass each graph is, and of which line
         self._began = time.time()
         self._before = _earlier(self.path)
         self._layers: dict[str, _Layer] = {}
         self._met: WeakKeyDictionary[Optimizer, _Met] = WeakKeyDictionary()
-        self._graphs: list[_Kept] = []
         self._next_graph, self._spent, self._bad = 1, 0.0, False
         self._server: Server | None = None
         self._write_at = time.perf_counter() + 2
@@ -92,105 +91,93 @@ class Live:
 
     def loss(self, now: Pass, value: float | None) -> None:
         """A backward is about to run; of some the graph is kept."""
-        clock, spent = self.seen.clock, self._spent
+        clock = self.seen.clock
         bad = value is not None and not math.isfinite(value) and not self._bad
-        due = clock >= self._next_graph and spent * _SHARE <= self.seen.seconds
-        if not (bad or due or self.asked) or len(self._graphs) == _GRAPHS:
-            return
-        if sum(len(graph.text) for graph in self._graphs) > _BYTES:
+        due = clock >= self._next_graph and self._spent * _SHARE <= self.seen.seconds
+        if not (bad or due or self.asked) or not self._room():
             return
         self._bad, self.asked = self._bad or bad, False
-        while self._next_graph <= clock:
-            self._next_graph *= 2
+        self._next_graph = 1 << clock.bit_length()
         began = time.perf_counter()
         from ._page_data import page_data
         from ._scopes import reading
 
         with reading(now.roots) as graph:
             data = page_data(graph, now.gradients, program=self.seen.title, step=clock)
-        self._graphs.append(_Kept(clock, now.frame.f_lineno, json.dumps(data)))
-        if len(self._graphs) > 1:  # the first has to be there, and loads the modules
+        self.graphs.append(json.dumps(data))
+        self._kept.append({"step": clock, "line": now.frame.f_lineno})
+        if len(self.graphs) > 1:  # the first has to be there, and loads the modules
             self._spent += time.perf_counter() - began
+
+    def _room(self) -> bool:
+        return len(self.graphs) < _GRAPHS and sum(map(len, self.graphs)) < _BYTES
 
     def step(self, optimizer: Optimizer) -> None:
         """An optimizer steps: its layers are looked at, where it is time for that."""
         met, began = self._met.get(optimizer), time.perf_counter()
+        if met is not None and met.looks >= _EACH and began < met.next_look:
+            return
         params = [p for group in optimizer.param_groups for p in group["params"]]
         if met is None or met.count != len(params):
-            met = self._met[optimizer] = self._meet(params)
-        if met.looks >= _EACH and began < met.next_look:
-            return
+            met = self._met[optimizer] = _Met(self._layers_of(params), len(params))
         met.looks += 1
         for layer, of in met.layers:
             layer.look(self.seen.clock, of)
         now = time.perf_counter()
         met.next_look = now + max(_PAUSE, _SHARE * (now - began))
 
-    def _meet(self, params: list[Tensor]) -> _Met:
+    def _layers_of(self, params: list[Tensor]) -> list[tuple[_Layer, list[_Named]]]:
         """The layers that the parameters of an optimizer belong to, by the program's names."""
         names = names_for()
         owners: dict[int, tuple[str, str, str]] = {}
         for label, module in names.modules.items():
-            for name, part in module.named_modules():
+            for path, part in module.named_modules(prefix=label):
                 for own, p in part.named_parameters(recurse=False):
-                    path = ".".join(filter(None, (label, name)))
                     owners.setdefault(id(p), (path, type(part).__name__, own))
-        found: dict[str, tuple[_Layer, list[tuple[str, Tensor]]]] = {}
+        found: dict[str, list[_Named]] = {}
         for i, p in enumerate(params):
-            name, kind, own = owners.get(id(p)) or (names.of(p) or f"parameter {i}", "", "")
-            if name not in self._layers:
-                if len(self._layers) == _MOST:
-                    self.seen._trouble.add(f"more than {_MOST} layers: the first are shown")
-                    break
-                self._layers[name] = _Layer(name, kind)
-            found.setdefault(name, (self._layers[name], []))[1].append((own, p))
-        return _Met(list(found.values()), len(params))
+            path, kind, own = owners.get(id(p)) or (names.of(p) or f"parameter {i}", "", "")
+            if path not in self._layers and len(self._layers) == _MOST:
+                self.seen._trouble.add(f"more than {_MOST} layers: the first are shown")
+                break
+            self._layers.setdefault(path, _Layer(path, kind))
+            found.setdefault(path, []).append((own, p))
+        return [(self._layers[path], of) for path, of in found.items()]
 
     # --- shown
 
     @property
     def version(self) -> list[object]:
         """Changes when there is something new to show."""
-        return [self.seen.clock, len(self._graphs), self.ended]
-
-    @property
-    def graphs(self) -> list[str]:
-        """The data of the graphs, as JSON."""
-        return [graph.text for graph in self._graphs]
+        return [self.seen.clock, len(self._kept), self.ended]
 
     def state(self) -> dict[str, object]:
         """All that the page shows, without the graphs' own data."""
         seen, last = self.seen, max(self.seen.clock, 1)
-        losses, groups = seen.losses, seen.groups
+        losses = [_row(loss, loss.values, last) for loss in seen.losses]
+        norms = [_row(group, group.norms, last) for group in seen.groups]
         return {
             "version": self.version,
             "title": printable(seen.title),
             "began": self._began,
             "ended": self.ended,
             "error": self.error,
-            "file": printable(self.name),
             "clock": seen.clock,
             "progress": seen.progress(),
-            "losses": [_row(loss, loss.values, last) for loss in losses],
-            "lossesLog": _log([loss.values for loss in losses]),
-            "groups": [_row(g, g.norms, last) | {"rate": _finite(g.rate)} for g in groups],
-            "groupsLog": _log([group.norms for group in groups]),
+            "charts": [
+                _chart("Loss", losses, [loss.values for loss in seen.losses]),
+                _chart("Gradient norm", norms, [group.norms for group in seen.groups]),
+            ],
             "layers": [layer.row(last) for layer in self._layers.values()],
-            "graphs": [{"step": g.step, "line": g.line} for g in self._graphs],
-            "more": len(self._graphs) < _GRAPHS and not self.ended,
+            "graphs": list(self._kept),
+            "more": self._room() and not self.ended,
         }
 
     def html(self, live: bool) -> str:
         """The page: it asks for more, or is complete."""
-        data: dict[str, object] = {
-            "live": live,
-            "version": __version__,
-            "run": self.state(),
-            "before": self._before,
-        }
-        if not live:
-            data["graphs"] = self.graphs
-        return live_html(data, printable(self.seen.title), live)
+        data = {"live": live, "run": self.state(), "before": self._before}
+        whole = {} if live else {"graphs": self.graphs}
+        return live_html(data | whole, printable(self.seen.title), live)
 
     def write(self) -> None:
         """Write the file, as it is now; a reader never finds half of it."""
@@ -233,22 +220,39 @@ class Live:
             self._server.socket.close()
 
 
-class _Kept(NamedTuple):
-    """A graph: of which pass, of which line, and the data of a page, as JSON."""
-
-    step: int
-    line: int
-    text: str
+_Named = tuple[str, Tensor]
+"""A parameter with its name in its layer."""
 
 
 @dataclass
 class _Met:
     """The layers of an optimizer with their parameters, and when to look at them again."""
 
-    layers: list[tuple[_Layer, list[tuple[str, Tensor]]]]
+    layers: list[tuple[_Layer, list[_Named]]]
     count: int
     looks: int = 0
     next_look: float = 0.0
+
+
+class _Numbers:
+    """The gradients of a layer, or its weights: norms, and histograms, now and at first."""
+
+    def __init__(self) -> None:
+        self.norms = Series()
+        self.shape: list[object] | None = None
+        self.first: list[object] | None = None
+
+    def look(self, clock: int, arrays: list[Floats]) -> None:
+        if arrays:
+            with np.errstate(all="ignore"):  # not by BLAS, whose threads a program pays for
+                squares = sum(float(np.square(a).sum()) for a in arrays)
+            self.norms.add(clock, math.sqrt(squares))
+            self.shape = _histogram(arrays)
+            self.first = self.first or self.shape
+
+    def row(self, last: int) -> dict[str, object]:
+        curve = _curve(self.norms, last, _SMALL_COLUMNS)
+        return {"curve": curve, "shape": self.shape, "first": self.first}
 
 
 class _Layer:
@@ -257,34 +261,23 @@ class _Layer:
     def __init__(self, name: str, kind: str) -> None:
         self.name, self.kind = name, kind
         self.elements = 0
-        self.grads, self.weights = Series(), Series()
-        self.shown: dict[str, object] = {}  # histograms, now and at the first look
-        self.silent: Floats | None = None  # for each unit, in how many looks it had no gradient
+        self.gradients, self.weights = _Numbers(), _Numbers()
+        self.silent: Any = None  # for each unit, in how many looks it had no gradient
 
-    def look(self, clock: int, params: list[tuple[str, Tensor]]) -> None:
+    def look(self, clock: int, params: list[_Named]) -> None:
         """Take the norms, the histograms and the units without gradient."""
         arrays = [(own, _array(p), None if p.grad is None else _array(p.grad)) for own, p in params]
         self.elements = sum(weights.size for _, weights, _ in arrays)
-        for series, what, every in (
-            (self.weights, "weights", [w for _, w, _ in arrays]),
-            (self.grads, "grads", [g for *_, g in arrays if g is not None]),
-        ):
-            if every:
-                series.add(clock, math.sqrt(sum(float(np.vdot(a, a)) for a in every)))
-                self.shown[what] = made = _histogram(every)
-                self.shown.setdefault(f"{what}First", made)
+        self.weights.look(clock, [weights for _, weights, _ in arrays])
+        self.gradients.look(clock, [grad for *_, grad in arrays if grad is not None])
+        unit = 1 if "Transpose" in self.kind else 0
         for own, weights, grad in arrays:
             whole = grad is None or grad.shape == weights.shape  # not of a sparse gradient
             if own == "weight" and weights.ndim > 1 and whole and self.kind not in _OTHERS:
-                self._count(weights, grad)
-
-    def _count(self, weights: Floats, grad: Floats | None) -> None:
-        unit = 1 if "Transpose" in self.kind else 0
-        sizes = np.zeros(weights.shape[unit])
-        if grad is not None:
-            sizes += np.abs(grad).sum(axis=tuple(d for d in range(grad.ndim) if d != unit))
-        before = 0 if self.silent is None else self.silent
-        self.silent = np.where(sizes == 0, before + 1, 0)
+                others = tuple(d for d in range(weights.ndim) if d != unit)
+                active = False if grad is None else grad.any(axis=others)
+                before = np.zeros(weights.shape[unit]) if self.silent is None else self.silent
+                self.silent = np.where(active, 0, before + 1)
 
     def row(self, last: int) -> dict[str, object]:
         dead = () if self.silent is None else np.flatnonzero(self.silent >= _DEAD).tolist()
@@ -295,9 +288,8 @@ class _Layer:
             "units": 0 if self.silent is None else len(self.silent),
             "dead": len(dead),
             "which": dead[:12],
-            "grads": _small(self.grads, last),
-            "weights": _small(self.weights, last),
-            **{f"{what}Shape": made for what, made in self.shown.items()},
+            "gradients": self.gradients.row(last),
+            "weights": self.weights.row(last),
         }
 
 
@@ -322,57 +314,41 @@ def _histogram(arrays: list[Floats]) -> list[object] | None:
     return [low, high, counts.tolist()]
 
 
+def _chart(title: str, rows: list[dict[str, object]], series: list[Series]) -> dict[str, object]:
+    return {"title": title, "rows": rows, "log": bool(series) and over_decades(series)}
+
+
 def _row(of: Loss | Group, series: Series, last: int) -> dict[str, object]:
+    notes: list[tuple[str, bool]] = [*of.notes()]
+    if isinstance(of, Group) and of.rates.count:
+        notes.insert(0, (f"lr {number(of.rate)}", False))
+    return {"name": of.name, "notes": notes, "curve": _curve(series, last, _COLUMNS)}
+
+
+def _curve(series: Series, last: int, columns: int) -> dict[str, object]:
+    """A series in columns over the clock from 1 to `last`; a wide one with the range of each."""
+    low, high, end, bad = in_columns(series, 1, last, min(last, columns))
+    now = series.now if series.count else ""
+    wide = {"low": _short(low), "high": _short(high)} if columns == _COLUMNS else {}
     return {
-        "name": of.name,
-        "now": _word(series.now) if series.count else "",
-        "notes": [[note.text, note.now] for note in of.notes()],
-        "curve": _curve(series, last),
+        "last": last,
+        "now": now if now == "" or math.isfinite(now) else str(now),
+        "end": _short(end),
+        "bad": np.flatnonzero(bad).tolist(),
+        **wide,
     }
 
 
-def _curve(series: Series, last: int) -> dict[str, object]:
-    """A series in columns over the clock from 1 to `last`."""
-    n = min(last, _COLUMNS)
-    low, high, end, bad = in_columns(series, 1, last, n)
-    parts = {"low": _numbers(low), "high": _numbers(high), "end": _numbers(end)}
-    return {"last": last, **parts, "bad": np.flatnonzero(bad).tolist()}
+def _short(values: Floats) -> list[float | None]:
+    return [float(f"{x:.5g}") if math.isfinite(x) else None for x in values.tolist()]
 
 
-def _small(series: Series, last: int) -> dict[str, object]:
-    n = min(last, _SMALL_COLUMNS)
-    *_, end, bad = in_columns(series, 1, last, n)
-    now = _word(series.now) if series.count else ""
-    return {"last": last, "end": _numbers(end), "bad": bool(bad.any()), "now": now}
-
-
-def _log(series: list[Series]) -> bool:
-    return bool(series) and over_decades(series)
-
-
-def _finite(x: float) -> float | None:
-    return float(f"{x:.5g}") if math.isfinite(x) else None
-
-
-def _word(x: float) -> object:
-    return _finite(x) if math.isfinite(x) else str(x)
-
-
-def _numbers(values: Floats) -> list[float | None]:
-    return [_finite(x) for x in values.tolist()]
-
-
-def _earlier(path: str) -> dict[str, object] | None:
-    """The run that a page in this file shows, without histograms; None where there is none."""
+def _earlier(path: str) -> dict[str, Any] | None:
+    """The run that a page in this file shows; None where there is none."""
     try:
         with open(path, encoding="utf-8") as file:
             found = re.search(r'json" id="data">(.*?)</script>', file.read())
         run = json.loads(found[1])["run"] if found else None
-        keep = ("title", "began", "clock", "losses", "groups", "layers")
-        kept = None if run is None else {key: run[key] for key in keep}
-    except (OSError, ValueError, KeyError, TypeError):
+        return run if "charts" in run else None
+    except (OSError, ValueError, LookupError, TypeError):
         return None
-    for layer in () if kept is None else kept["layers"]:
-        for what in [key for key in layer if key.endswith("Shape")]:
-            del layer[what]
-    return kept

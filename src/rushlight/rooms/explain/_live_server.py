@@ -10,11 +10,10 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from . import _watch
 
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Server"]
 
-_PAUSE = 0.4
-"""Seconds between two answers to a page at least."""
+_PAUSE, _SHARE = 0.4, 20
+"""Seconds between two answers to a page at least, and in times of what an answer takes."""
 _PATIENCE = 20.0
 """Seconds after which a page is answered that there is nothing new."""
 _LAST = 3.0
@@ -42,6 +41,7 @@ class Server(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(16)
         self.address = f"http://127.0.0.1:{self.server_port}/{self.token}/"
         self.tabs: dict[str, float] = {}  # when each page that has not the end last asked
+        self.took = 0.0  # seconds, by the last answer
         name = "rushlight watch"
         threading.Thread(target=self.serve_forever, args=(0.25,), name=name, daemon=True).start()
 
@@ -69,59 +69,53 @@ class Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: Server
+    timeout = 30
+    done = ""  # the page that gets the end with this answer
 
     def do_GET(self) -> None:
-        self._answer({"": self._page, "data": self._data, "graph": self._graph})
-
-    def do_POST(self) -> None:
-        self._answer({"more": self._more})
-
-    def _answer(self, known: dict[str, Callable[[dict[str, str]], None]]) -> None:
         asked = urlsplit(self.path)
         _, token, name = (*asked.path.split("/", 2), "", "")[:3]
         allowed = hmac.compare_digest(token.encode(), self.server.token.encode())
-        answer = known.get(name)
         host = str(self.headers.get("Host")).rpartition(":")[0]
-        if not allowed or host not in ("127.0.0.1", "localhost") or answer is None:
-            self._send("text/plain", "There is no such page.\n", 404)
-            return
-        query = {key: values[0] for key, values in parse_qs(asked.query).items()}
+        known = {"": self._page, "data": self._data, "graph": self._graph, "more": self._more}
+        kind = "application/json" if name else "text/html"
         try:
-            answer(query)
+            if not allowed or host not in ("127.0.0.1", "localhost"):
+                raise LookupError
+            self._send(200, kind, known[name](dict(parse_qsl(asked.query))))
         except (LookupError, ValueError):
-            self._send("text/plain", "There is no such thing.\n", 404)
+            self._send(404, "text/plain", "There is no such page.\n")
+        self.server.tabs.pop(self.done, None)
 
-    def _page(self, query: dict[str, str]) -> None:
+    def _page(self, query: dict[str, str]) -> str:
         with _watch._lock:
-            text = self.server.live.html(True)
-        self._send("text/html", text)
+            return self.server.live.html(True)
 
-    def _data(self, query: dict[str, str]) -> None:
+    def _data(self, query: dict[str, str]) -> str:
         """The state, as soon as there is a newer state than the page's."""
-        live, tab, after = self.server.live, query["tab"], json.loads(query["after"])
-        until = time.monotonic() + _PATIENCE
-        begin = time.monotonic() + _PAUSE
-        while not live.ended and (
-            (now := time.monotonic()) < begin or (live.version == after and now < until)
-        ):
-            self.server.tabs[tab] = now
+        server, live = self.server, self.server.live
+        tab, after = query["tab"], json.loads(query["after"])
+        now = time.monotonic()
+        begin, until = now + max(_PAUSE, _SHARE * server.took), now + _PATIENCE
+        while not live.ended and (now < begin or (live.version == after and now < until)):
+            server.tabs[tab] = now
             time.sleep(0.05)
+            now = time.monotonic()
         with _watch._lock:
-            given: dict[str, object] = {"run": live.state()}
-            if live.ended:
-                given["graphs"] = live.graphs
-        self._send("application/json", json.dumps(given))
-        if live.ended:
-            self.server.tabs.pop(tab, None)
+            began, ended = time.monotonic(), live.ended
+            given = {"run": live.state(), **({"graphs": live.graphs} if ended else {})}
+            server.took = time.monotonic() - began
+        self.done = tab if ended else ""
+        return json.dumps(given)
 
-    def _graph(self, query: dict[str, str]) -> None:
-        self._send("application/json", self.server.live.graphs[int(query["number"])])
+    def _graph(self, query: dict[str, str]) -> str:
+        return self.server.live.graphs[int(query["number"])]
 
-    def _more(self, query: dict[str, str]) -> None:
+    def _more(self, query: dict[str, str]) -> str:
         self.server.live.asked = True
-        self._send("text/plain", "")
+        return "true"
 
-    def _send(self, kind: str, text: str, code: int = 200) -> None:
+    def _send(self, code: int, kind: str, text: str) -> None:
         data = text.encode("utf-8", "replace")
         with suppress(OSError):  # nobody waits any more
             self.send_response(code)

@@ -87,3 +87,12 @@ function nearest(items, distance) {
   }
   return best;
 }
+
+/** Dark where the page is light, and light where dark. */
+function otherTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
