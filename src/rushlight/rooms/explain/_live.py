@@ -40,7 +40,7 @@ _EACH = 20
 """The first steps, whose layers are all looked at."""
 _SHARE = 20
 """A look is followed by so many times its own time without one."""
-_PAUSE = 0.25
+_PAUSE = 0.5
 """Seconds between two looks at least."""
 _DEAD = 10
 """A unit without gradient in so many looks, one after the other, is dead."""
