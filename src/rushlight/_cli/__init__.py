@@ -13,6 +13,7 @@ import argparse
 import importlib
 import os
 import re
+import signal
 import sys
 from argparse import REMAINDER, SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping
@@ -322,12 +323,16 @@ def _doctor(given: list[str]) -> None:
     )
     help = "end the program after N calls of backward (default: 100)"
     parser.add_argument("--steps", type=int, default=100, metavar="N", help=help)
+    help = "end the program after N seconds, too (default: never)"
+    parser.add_argument("--seconds", type=float, default=0.0, metavar="N", help=help)
     help = "run the program a second time, unseen, and say from which line the runs differ"
     parser.add_argument("--twice", action="store_true", help=help)
     parser.add_argument("--stream", help=SUPPRESS)
     options = _parsed(parser, given)
     if options.steps < 1:
         parser.error(f"--steps takes a number of backward calls, 1 or more, got {options.steps}")
+    if options.seconds and not (options.seconds > 0 and hasattr(signal, "setitimer")):
+        parser.error("--seconds takes a positive number, and a system with SIGALRM")
     words = _program(parser, options)
     find, target, arguments = _found(words)
     if options.twice and find is from_stdin:
@@ -335,7 +340,8 @@ def _doctor(given: list[str]) -> None:
     from rushlight.explain import _doctor_command  # here alone: not part of what programs import
 
     again = words if options.twice else None
-    run(find, target, arguments, _doctor_command.examine(options.steps, again, options.stream))
+    around = _doctor_command.examine(options.steps, options.seconds, again, options.stream)
+    run(find, target, arguments, around)
 
 
 def _as_torch(given: list[str]) -> None:

@@ -67,12 +67,7 @@ function nodeDetails(page, id) {
       ),
       h("h2", { "data-testid": "node-title" }, heading),
       call &&
-        h(
-          "p",
-          { class: "dim" },
-          node.name,
-          node.label ? [" gives ", h("i", null, node.label)] : "",
-        ),
+        dim(node.name, node.label && [" gives ", h("i", null, node.label)]),
     ),
   ];
   if (node.kind === "leaf") parts.push(pathsSection(page, node));
@@ -178,55 +173,32 @@ function neighbours(page, edges, end) {
 }
 
 function savedSection(node) {
-  return section(
-    "Saved for backward",
-    h(
-      "div",
-      { class: "scroll" },
+  const rows = node.saved.map((row) =>
+    rowOf(
+      null,
+      [
+        row.what ?? "",
+        row.label && h("span", { class: "dim" }, ` ${row.label}`),
+        row.state && h("strong", { class: "bad" }, ` ${row.state}`),
+      ],
+      h("td", { class: "shape" }, shapeText(row.shape ?? [])),
+      row.dtype ?? "",
       h(
-        "table",
-        { "data-testid": "saved" },
-        h(
-          "thead",
-          null,
-          h(
-            "tr",
-            null,
-            ["What", "Shape", "Type", "Bytes"].map((name) => h("th", { scope: "col" }, name)),
-          ),
-        ),
-        h(
-          "tbody",
-          null,
-          node.saved.map((row) =>
-            h(
-              "tr",
-              null,
-              h(
-                "td",
-                null,
-                row.what ?? "",
-                row.label ? h("span", { class: "dim" }, ` ${row.label}`) : "",
-                row.state ? h("strong", { class: "bad" }, ` ${row.state}`) : "",
-              ),
-              h("td", { class: "shape" }, shapeText(row.shape ?? [])),
-              h("td", null, row.dtype ?? ""),
-              h(
-                "td",
-                {
-                  class: "number",
-                  "data-value": row.bytes ?? 0,
-                  title: row.first ? "" : "kept by a younger node too",
-                },
-                bytes(row.bytes ?? 0),
-                row.first ? "" : h("span", { class: "dim" }, " shared"),
-              ),
-            ),
-          ),
-        ),
+        "td",
+        {
+          class: "number",
+          "data-value": row.bytes ?? 0,
+          title: row.first ? "" : "kept by a younger node too",
+        },
+        bytes(row.bytes ?? 0),
+        !row.first && h("span", { class: "dim" }, " shared"),
       ),
     ),
-    h("p", { class: "dim" }, `${bytes(node.bytes)} that no younger node keeps`),
+  );
+  return section(
+    "Saved for backward",
+    tableOf({ "data-testid": "saved" }, ["What", "Shape", "Type", "Bytes"], rows),
+    dim(`${bytes(node.bytes)} that no younger node keeps`),
   );
 }
 
@@ -398,6 +370,7 @@ function boxDetails(page, id) {
     facts([
       ["Where", box.detail],
       ["Line", placeText(box.place)],
+      ["Marked", marksOf(graph, id).join("; ")],
       ["Nodes", Number(box.count).toLocaleString("en")],
       ["Saved", bytes(box.bytes)],
     ]),
@@ -409,51 +382,23 @@ function boxDetails(page, id) {
 }
 
 function leafTable(page, leaves) {
-  const { graph } = page;
-  return h(
-    "div",
-    { class: "scroll" },
-    h(
-      "table",
+  const rows = leaves.slice(0, 200).map((leaf) => {
+    const sum = leaf.gradient;
+    const only = sum?.only;
+    return rowOf(
       null,
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          ["Leaf", "Shape", "Gradient"].map((name) => h("th", { scope: "col" }, name)),
-        ),
+      nodeLink(page, leaf.id, leaf.called),
+      h("td", { class: "shape" }, shapeText(leaf.shape)),
+      numberCell(
+        only !== undefined ? dataValue(only) : null,
+        only !== undefined ? exact(only, sum.dtype) : sum && `norm ${about(sum.norm)}`,
       ),
-      h(
-        "tbody",
-        null,
-        leaves.slice(0, 200).map((leaf) =>
-          h(
-            "tr",
-            null,
-            h("td", null, nodeLink(page, leaf.id, leaf.label || "leaf")),
-            h("td", { class: "shape" }, shapeText(leaf.shape)),
-            h(
-              "td",
-              {
-                class: "number",
-                "data-value":
-                  leaf.gradient?.only !== undefined ? dataValue(leaf.gradient.only) : null,
-              },
-              leaf.gradient
-                ? leaf.gradient.only !== undefined
-                  ? exact(leaf.gradient.only, leaf.gradient.dtype)
-                  : `norm ${about(leaf.gradient.norm)}`
-                : "",
-            ),
-          ),
-        ),
-      ),
-    ),
-    leaves.length > 200 &&
-      h("p", { class: "dim" }, `and ${leaves.length - 200} more: search finds them`),
-  );
+    );
+  });
+  return [
+    tableOf(null, ["Leaf", "Shape", "Gradient"], rows),
+    leaves.length > 200 && dim(`and ${leaves.length - 200} more: search finds them`),
+  ];
 }
 
 /** The graph as a whole. */
@@ -470,7 +415,7 @@ function overview(page) {
       h("p", { class: "kind" }, "Graph"),
       h("h2", null, graph.title),
       graph.program &&
-        h("p", { class: "dim" }, graph.program, graph.step ? `, backward ${graph.step}` : ""),
+        dim(graph.program, graph.step ? `, backward ${graph.step}` : ""),
     ),
     graph.notes.map((note) => h("p", { class: "note", "data-testid": "note" }, note)),
     facts([
@@ -479,10 +424,9 @@ function overview(page) {
       ["Edges", graph.edges.filter((edge) => edge.grad).length.toLocaleString("en")],
       ["Saved", `${bytes(graph.memory.unique)} for backward`],
     ]),
-    h(
-      "p",
-      { class: "dim" },
-      "Click a node for its source, its rule and its gradients; a leaf for every path that leads to it.",
+    dim(
+      "Click a node for its source, its rule and its gradients; ",
+      "a leaf for every path that leads to it.",
     ),
     leaves.length ? section("Leaves", leafTable(page, leaves)) : null,
   ];
