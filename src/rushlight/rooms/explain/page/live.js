@@ -265,7 +265,7 @@ function layerRow(layer, then) {
   const dead = `${layer.dead} of ${layer.units}${layer.dead ? `: ${few}` : ""}`;
   return rowOf(
     {},
-    [h("b", {}, layer.name), " ", pale(layer.kind)],
+    h("span", { class: "number" }, h("b", {}, layer.name), " ", pale(layer.kind)),
     en(layer.elements),
     norms(layer.gradients, then?.gradients, true),
     norms(layer.weights, then?.weights, false),
