@@ -114,7 +114,8 @@ constexpr Number kCategories[] = {
     {"COMPLEX", Category::Complex},
 };
 constexpr Number kReductions[] = {{"NONE", Reduction::None}, {"MEAN", Reduction::Mean}, {"SUM", Reduction::Sum}};
-constexpr Number kObserved[] = {{"ANOMALY", kAnomaly}, {"TIMES", kTimes}, {"SELECTIVE", kSelective}, {"TRACE", kTrace}};
+constexpr Number kObserved[] = {
+    {"ANOMALY", kAnomaly}, {"TIMES", kTimes}, {"SELECTIVE", kSelective}, {"TRACE", kTrace}, {"RECORDS", kRecords}};
 constexpr Number kPaths[] = {
     {"NONE", Path::None},     {"BLOCK", Path::Block},      {"MACHINE", Path::Machine},   {"STRIDED", Path::Strided},
     {"KERNEL", Path::Kernel}, {"NUMPY", Path::Numpy},      {"FALLBACK", Path::Fallback}, {"STAND_INS", Path::StandIns},

@@ -5,6 +5,7 @@
 #include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/override.h"
+#include "core/record.h"
 #include "core/state.h"
 #include "core/tensor.h"
 #include "core/untyped_storage.h"
@@ -322,7 +323,7 @@ PyObject* make_module() {
 #endif
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
-  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kTensorFunctions, kWrappedFunctions,
+  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kRecordFunctions, kTensorFunctions, kWrappedFunctions,
                                kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorProgramFunctions,
                                kAcceleratorReportFunctions, kStorageFunctions, kDlpackFunctions, kBlockFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;

@@ -5,6 +5,7 @@
 
 #include "core/core.h"
 #include "core/override.h"
+#include "core/record.h"
 
 namespace rushlight {
 
@@ -60,8 +61,12 @@ bool traced() { return observing & kTrace && !tls.reporting; }
 Observation::Observation() : around_(std::exchange(tls.noted, Noted{})) {}
 
 Observation::~Observation() {
-  if (line_) end();  // left early
+  if (line_ || recorded_) end();  // left early
   tls.noted = around_;
+}
+
+void Observation::record(PyObject* what, SpotKind kind, Site site, uint64_t number) {
+  if (observing & kRecords && !tls.reporting) recorded_ = record_begin(what, kind, site, number);
 }
 
 bool Observation::begin(PyObject* what, PyObject* const* values, Py_ssize_t n, Site site) {
@@ -76,6 +81,8 @@ bool Observation::begin(PyObject* what, PyObject* const* values, Py_ssize_t n, S
 }
 
 bool Observation::begin(Op* op, PyObject* const* slots, PyObject* out) {
+  record(as_object(op), SpotKind::Op, program_site());
+  if (recorded_) record_arguments(slots, op->n_params);
   if (!traced()) return true;
   PyObject* given[kMaxParams + 1];  // without what has its default
   for (int i = 0; i < op->n_params; ++i) given[i] = slots[i] == op->params[i].fallback ? nullptr : slots[i];
@@ -100,6 +107,7 @@ bool Observation::ran(PyObject* values, int64_t stop) {
 }
 
 bool Observation::end() {
+  if (recorded_) record_end(std::exchange(recorded_, 0), tls.noted);
   if (!shown_) ran(nullptr, clock_ns());
   const Ref line = std::move(line_);
   if (!line) return true;
@@ -128,7 +136,7 @@ PyObject* ObservedCall::end(PyObject* result) {
   const int64_t stop = clock_ns();
   Ref owned(result);
   if (!ran(result, stop) || !Observation::end()) return nullptr;
-  if (!result || tls.reporting) return owned.release();
+  if (!result || tls.reporting || !(observing & ~(kTrace | kRecords))) return owned.release();
   const Reporting on;
   PyObject* f = callbacks.op_ran.get();
   Ref arguments(f ? tuple_of(slots_, op_->n_params) : nullptr);
@@ -143,7 +151,8 @@ PyObject* ObservedCall::end(PyObject* result) {
 }
 
 bool ObservedWork::begin_with(const char* name, PyObject* const* values, Py_ssize_t n) {
-  const Ref text(PyUnicode_FromString(name));
+  const Ref text(PyUnicode_InternFromString(name));
+  if (text) record(text.get(), SpotKind::Work, program_site());
   if (!text || !Observation::begin(text.get(), values, n, program_site())) return false;
   run();
   return true;
@@ -171,6 +180,8 @@ int report_made(Node* node) {
 }
 
 int ObservedNode::begin(PyObject* const* gradients, int n) {
+  record(as_object(Py_TYPE(node_)), SpotKind::Node, node_->made.code ? node_->made : tls.backward, node_->seq);
+  if (recorded_) record_arguments(gradients, n);
   return Observation::begin(as_object(node_), gradients, n, node_->made.code ? node_->made : tls.backward) ? 0 : -1;
 }
 
@@ -196,6 +207,7 @@ int ObservedNode::ran(PyObject* const* gradients, int done) {
     }
     return done;
   }
+  if (!(observing & ~(kTrace | kRecords))) return done;
   PyObject* f = callbacks.node_ran.get();
   Ref told(f ? PyObject_CallFunction(f, "OOLL", as_object(node_), tuple.get(), static_cast<long long>(start_),
                                      static_cast<long long>(stop))

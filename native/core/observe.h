@@ -8,14 +8,17 @@
 
 namespace rushlight {
 
+enum class SpotKind : uint8_t;
 struct Node;
 struct Op;
 
 // A selective checkpoint (kSelective) is asked before each call, too, and may give the result that the call had before. The trace
 // (kTrace) is told of the start of each call and node as well, so that it can show which of them ran inside of which.
-enum Observed : uint32_t { kAnomaly = 1, kTimes = 2, kSelective = 4, kTrace = 8 };
+enum Observed : uint32_t { kAnomaly = 1, kTimes = 2, kSelective = 4, kTrace = 8, kRecords = 16 };
 extern std::atomic<uint32_t> observing;
 inline bool observed() { return __builtin_expect(observing.load(std::memory_order_relaxed) != 0, 0); }
+// Somebody besides the records (record.h) is told: these need no other course of the program.
+inline bool observed_closely() { return __builtin_expect((observing.load(std::memory_order_relaxed) & ~kRecords) != 0, 0); }
 int64_t clock_ns();
 
 // How the result of a call was computed, and how the gradients of a node were (bits, as a node may have several rules). Each is
@@ -78,12 +81,14 @@ class Observation {
 
  protected:
   bool begin(PyObject* what, PyObject* const* values, Py_ssize_t n, Site site);  // false with an exception
+  void record(PyObject* what, SpotKind kind, Site site, uint64_t number = UINT64_MAX);
   bool begin(Op* op, PyObject* const* slots, PyObject* out);
   void run();                                                                    // what is timed begins now
   bool ran(PyObject* values, int64_t stop);  // and has ended: with `values`, or nullptr and an exception, which stays
   bool end();                                // true unless an exception is set
 
   Ref line_;  // what the callback "trace_starts" gave
+  size_t recorded_ = 0;  // the depth of the record
   bool shown_ = false;
   int64_t start_ = 0, reported_ = 0;
   Noted around_;

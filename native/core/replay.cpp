@@ -655,7 +655,7 @@ PyObject* run_part(PyObject* self, PyObject* const* args, Py_ssize_t n, Part::Ki
   Body& body = *reinterpret_cast<Captured*>(self)->body;
   const Part part = part_of(body, kind);
   const size_t n_saved = kind == Part::Second ? body.saved.size() : 0;
-  if (body.busy || tls.capture != Capturing::Off || (observed() && kind != Part::Second) ||
+  if (body.busy || tls.capture != Capturing::Off || (observed_closely() && kind != Part::Second) ||
       (body.split < 0) != (kind == Part::Whole))
     Py_RETURN_NOTIMPLEMENTED;
   if (static_cast<size_t>(n) != part.n_given + n_saved) Py_RETURN_NOTIMPLEMENTED;

@@ -90,10 +90,14 @@ std::string site_text(Site site) {
   if (!file) PyErr_Clear();
   const char* function = PyUnicode_AsUTF8(site.code->co_qualname);
   if (!function) PyErr_Clear();
-  std::string text = std::string("    File \"") + (file ? file : "?") + "\", line " + std::to_string(line) + ", in " +
-                     (function ? function : "?") + "\n";
   Ref module(PyImport_ImportModule("rushlight._base.sources"));
-  Ref source(module ? PyObject_CallMethod(module.get(), "line_of", "Oi", held.get(), line) : nullptr);
+  Ref cell(module ? PyObject_CallMethod(module.get(), "cell", "O", site.code->co_filename) : nullptr);
+  const char* name = cell ? PyUnicode_AsUTF8(cell.get()) : nullptr;
+  PyErr_Clear();
+  std::string text = name && *name ? std::string("    ") + name + ":" + std::to_string(line)
+                                   : std::string("    File \"") + (file ? file : "?") + "\", line " + std::to_string(line);
+  text += std::string(", in ") + (function ? function : "?") + "\n";
+  Ref source(module ? PyObject_CallMethod(module.get(), "line_of", "Oii", held.get(), line, site.at) : nullptr);
   const char* words = source ? PyUnicode_AsUTF8(source.get()) : nullptr;
   if (words && *words) text += std::string("      ") + words + "\n";
   PyErr_Clear();

@@ -334,7 +334,7 @@ const char* in_the_way() {
   if (tls.saved_hooks) return "is called while hooks on saved tensors are in force";
   if (tls.transform || tls.derivative) return "is run by a transform (vmap, grad, jvp)";
   if (tls.task >= 0) return "is run by a backward";
-  if (observed() || watching_writes) return "is observed (anomaly mode, the profiler, the trace)";
+  if (observed_closely() || watching_writes) return "is observed (anomaly mode, the profiler, the trace)";
   return nullptr;
 }
 

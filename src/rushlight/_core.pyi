@@ -1,6 +1,7 @@
 """The native core as type checkers see it; native/core/*.cpp says what each does."""
 
 from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import Any, Final, NoReturn, Self, SupportsIndex, TypeAlias, TypeVar, overload
 
 from numpy import ndarray
@@ -299,6 +300,7 @@ class Observed:
     TIMES: Final[int]
     SELECTIVE: Final[int]
     TRACE: Final[int]
+    RECORDS: Final[int]
 
 class Path:
     NONE: Final[int]
@@ -573,6 +575,13 @@ def suggests_channels_last(tensor: Tensor, /) -> bool: ...
 def cut_of(tensor: Tensor) -> tuple[int, str] | None: ...
 def cut_place(tensor: Tensor, /) -> tuple[str, int, str] | None: ...
 def last_number() -> int: ...
+def site_of(node: Node, /) -> tuple[CodeType, int] | None: ...
+def record_start(most_runs: int, arguments: bool, /) -> None: ...
+def record_stop(
+    end: bool, /
+) -> tuple[list[tuple[Any, ...]], bytes, list[str], tuple[int, int]]: ...
+def record_enter(what: object, /) -> int: ...
+def record_leave(depth: int, /) -> None: ...
 def node_facts(
     node: Node, /
 ) -> tuple[

@@ -376,11 +376,59 @@ def lines_shown(text: str) -> list[str]:
 def test_code_on_the_command_line_is_shown():
     done = subprocess.run([sys.executable, "-c", CHANGED], capture_output=True, text=True)
     assert lines_shown(done.stderr) == ["return x.exp()", "y.add_(1)"], done.stderr
-    # Another text of the same name is no place to look.
-    done = subprocess.run(
-        [sys.executable, "-c", f"exec({CHANGED!r})"], capture_output=True, text=True
-    )
-    assert lines_shown(done.stderr) == [], done.stderr
+    # Another text of the same name is no place to look: of that code the columns are known.
+    hidden = f"exec(({CHANGED[::-1]!r})[::-1])"
+    done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True)
+    assert lines_shown(done.stderr) == ["(columns 12 to 18)", "(columns 1 to 9)"], done.stderr
+
+
+@pytest.mark.parametrize("how", ["exec(text)", f"exec({CHANGED!r})"])
+def test_code_given_to_exec_is_shown(how):
+    """As long as a function that runs holds its text."""
+    program = f"def run(text, _=None):\n    {how}\nrun({CHANGED!r})\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert lines_shown(done.stderr) == ["return x.exp()", "y.add_(1)"], done.stderr
+
+
+def test_nothing_stays_alive_because_a_text_was_looked_for():
+    big = torch.ones(3)
+    gone = weakref.ref(big)
+    with pytest.raises(RuntimeError):
+        exec(
+            "y = torch.ones(2, requires_grad=True).exp(); y += 1; y.sum().backward()", {**globals()}
+        )
+    del big
+    assert gone() is None
+
+
+def test_statements_of_one_line_are_told_apart():
+    y = leaf().exp(); y += 1; end = y.sum()  # fmt: skip  # noqa: E702
+    shown = lines_shown(text_of(end.backward))
+    assert shown == ["y = leaf().exp()", "y += 1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "saved", "changed"),
+    [
+        ("y = x.exp(); y.add_(1); y.sum().backward()", "y = x.exp()", "y.add_(1)"),
+        ("if True: y = x.exp(); y.add_(1); y.sum().backward()", "y = x.exp()", "y.add_(1)"),
+        ("é = x.exp(); é.add_(1); é.sum().backward()", "é = x.exp()", "é.add_(1)"),
+        (
+            "y = (x + 1).exp(); y.add_(1).sum().backward()",
+            "y = (x + 1).exp()",
+            "y.add_(1).sum().backward()",
+        ),
+    ],
+)
+def test_statements_of_one_line_of_a_console(line, saved, changed):
+    """Python's `code.interact` compiles each line by itself."""
+    import code
+
+    console = code.InteractiveConsole({"x": leaf()})
+    said = []
+    console.write = said.append
+    console.push(line + "\n")
+    assert lines_shown("".join(said)) == [saved, changed], said
 
 
 def test_what_was_typed_is_shown(tmp_path):
@@ -393,7 +441,7 @@ def test_what_was_typed_is_shown(tmp_path):
         "made = compile('def f(x):\\n    return x.exp()\\n', '<stdin>', 'single')\n"
         "print(_sources.line_of(compile('y.add_(1)', '<stdin>', 'single'), 1))\n"
         "print(_sources.line_of(made.co_consts[0], 2))\n"
-        "print(repr(_sources.line_of(compile('y.add_(2)', '<stdin>', 'single'), 1)))\n"
+        "print(repr(_sources.line_of(compile('y.add_({})'.format(2), '<stdin>', 'single'), 1)))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.splitlines() == ["y.add_(1)", "return x.exp()", "''"], done.stderr

@@ -66,7 +66,7 @@ def test_the_first_backward_is_drawn_and_the_program_ends(explain):
     labels = {row["label"] for row in data["nodes"] if row["kind"] == "leaf"}
     assert labels == {"0.weight", "0.bias", "2.weight", "2.bias"}
     titles = {box["title"] for box in data["boxes"]}
-    assert {"Sequential", "0 · Linear", "2 · Linear"} <= titles
+    assert {"net · Sequential", "0 · Linear", "2 · Linear"} <= titles
 
 
 def test_a_later_backward_and_going_on(explain):

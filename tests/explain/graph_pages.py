@@ -9,8 +9,8 @@ def graph_of(program):
     """The graph of one of these programs, with the names that it has for its values."""
     result, *held = program()
     names: dict = {}
-    for of in held:
-        names.update(of.named_parameters() if isinstance(of, nn.Module) else of)
+    for net in held:
+        names.update(net.named_parameters() if isinstance(net, nn.Module) else net)
     names.setdefault("loss", result)
     return torch.explain.graph(result, names=names)
 

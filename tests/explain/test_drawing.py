@@ -249,8 +249,17 @@ def test_a_freed_graph_is_still_drawn() -> None:
 def test_a_notebook_shows_the_picture() -> None:
     graph = explain.graph(five_neurons()["L"])
     shown = graph._repr_html_()
-    assert shown == f'<div style="overflow: auto; max-width: 100%">{graph._repr_svg_()}</div>'
-    assert not hasattr(torch.Tensor, "_repr_html_")
+    assert graph._repr_svg_() in shown and "overflow: auto" in shown
+    assert "max-height: 90px" in explain.graph(five_neurons()["L"], height=90)._repr_html_()
+    assert '[data-jp-theme-light="false"] .rl' in shown  # where the notebook is dark
+
+
+def test_a_notebook_folds_when_asked() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+    y = net(torch.ones(1, 2)).sum()
+    whole, folded = (explain.graph(y, fold=fold)._repr_svg_() for fold in (False, True))
+    assert len(elements(whole, "module")) == 0 < len(elements(folded, "module"))
+    assert folded == explain.svg(y, fold=True)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -320,7 +329,7 @@ def test_a_small_graph_is_folded_on_demand() -> None:
     graph = explain.graph(result)
     assert not elements(explain.svg(graph), "module")
     picture = explain.svg(graph, fold=True)
-    assert texts(picture, "module") == ["Sequential|16 nodes"]
+    assert texts(picture, "module") == ["net · Sequential|16 nodes"]
     assert not elements(picture, "leaf")
     assert len(elements(picture, "arrow")) == len(elements(picture, "op")) == 1
 
@@ -481,4 +490,4 @@ def test_modules_are_clusters_in_dot() -> None:
     clusters = [words for words, _ in found if words.startswith("subgraph")]
     labels = [strings[0] for words, strings in found if words == "label=''"]
     assert len(set(clusters)) == len(clusters) == 7
-    assert labels[1:] == ["Sequential", "0", "0.fc", "0.out", "1", "1.fc", "1.out"]
+    assert labels[1:] == ["net", "0", "0.fc", "0.out", "1", "1.fc", "1.out"]

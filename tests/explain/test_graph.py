@@ -5,6 +5,7 @@ PyTorch's own way to walk a graph (`next_functions`), or from the program as it 
 """
 
 import contextlib
+import functools
 import gc
 import itertools
 import random
@@ -433,6 +434,65 @@ def test_inside_of_a_transform():
     assert seen == [[("sum", (2,)), ("mul", (2, 3)), ("w", (3,))]]
 
 
+# ---- marks
+
+
+class Halved(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x / 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g / 2
+
+
+def line_of(text):
+    """The number of the first line of this file that begins with that text."""
+    with open(__file__, encoding="utf-8") as file:
+        return next(n for n, line in enumerate(file, 1) if line.strip().startswith(text))
+
+
+def test_what_changes_a_backward_is_marked():
+    x, layer = leaf(2, 3), nn.Linear(3, 3)
+    x.register_hook(lambda g: g * 2)
+    h = torch.utils.checkpoint.checkpoint(lambda t: layer(t).tanh(), x, use_reentrant=False)
+    y = Halved.apply(h) * 1
+    y[0] = 3.0
+    y.grad_fn.register_prehook(print)
+    g = explain.graph(y.sum())
+    marks = {node.title: node.marks for node in g.nodes}
+    assert marks["tanh"] == marks["linear"] == ["recomputed in backward"]
+    (function,) = marks["Halved"]
+    assert function.startswith("class Halved, ")
+    assert function.endswith(f"test_graph.py:{line_of('class Halved')}")
+    assert marks["fill_"] == ["written in place through a view", "hook print"]
+    (hook,) = marks["x"]
+    assert hook.startswith("hook <lambda>, ")
+    assert hook.endswith(f"test_graph.py:{line_of('x.register_hook(lambda g')}")
+    assert marks["sum"] == marks["mul"] == marks["weight"] == []
+    said = str(explain.saved(y.sum()))
+    assert said.count("recomputed in backward") == 3 and "Holder" not in said
+
+
+def test_marks_are_of_the_program_and_not_of_the_library():
+    def looked_at(module, given, made):
+        pass
+
+    layer = nn.Linear(3, 3)
+    layer.register_full_backward_hook(looked_at)
+    layer.weight.register_post_accumulate_grad_hook(functools.partial(looked_at, layer))
+    h = layer(leaf(2, 3))
+    y = torch.utils.checkpoint.checkpoint(torch.exp, h, use_reentrant=True)
+    marks = {node.title: node.marks for node in explain.graph(y).nodes}
+    line = f"test_graph.py:{line_of('def looked_at')}"
+    for marked in ("BackwardHookFunction", "weight"):
+        (hook,) = marks[marked]
+        assert hook.startswith("hook looked_at, ") and hook.endswith(line)
+    assert marks["CheckpointFunction"] == ["recomputed in backward"]
+    assert marks["linear"] == marks["bias"] == []
+
+
 # ---- scopes
 
 
@@ -459,11 +519,41 @@ def test_scopes_as_they_were_recorded():
     g = explain.graph(y, recording=recorded)
     assert [(n.title, n.scope) for n in g.nodes if n.kind != "leaf"] == [
         ("exp", ()),
-        ("linear", ("Sequential", "1")),
-        ("add", ("Sequential", "0")),
-        ("tanh", ("Sequential", "0")),
-        ("linear", ("Sequential", "0", "0.inner")),
+        ("linear", ("net", "1")),
+        ("add", ("net", "0")),
+        ("tanh", ("net", "0")),
+        ("linear", ("net", "0", "0.inner")),
     ]
+
+
+@pytest.mark.parametrize("recorded", [False, True], ids=["by parameters", "recorded"])
+def test_instances_of_one_class_at_script_level(recorded):
+    blocks = nn.ModuleList(Block() for _ in range(3))
+    others = [nn.Linear(2, 2) for _ in range(2)]
+    with explain.recording() if recorded else contextlib.nullcontext() as notes:
+        x = functools.reduce(lambda y, module: module(y), [*blocks, *others], leaf(1, 2))
+    g = explain.graph(x, recording=notes)
+    assert [n.scope for n in reversed(g.nodes) if n.title == "linear"] == [
+        ("blocks.0", "inner"),
+        ("blocks.1", "inner"),
+        ("blocks.2", "inner"),
+        ("others[0]",),
+        ("others[1]",),
+    ]
+    assert g.kinds["blocks.1"] == "Block" and g.kinds["others[0]"] == "Linear"
+
+
+@pytest.mark.parametrize("recorded", [False, True], ids=["by parameters", "recorded"])
+def test_each_call_of_a_module_is_known(recorded):
+    cell = nn.Linear(2, 2)
+    with explain.recording() if recorded else contextlib.nullcontext() as notes:
+        h = leaf(1, 2)
+        for _ in range(4):
+            h = cell(h).tanh()
+    g = explain.graph(h, recording=notes)
+    calls = [n for n in g.nodes if n.title == "linear"]
+    assert {n.scope for n in calls} == {("cell",)} and len({n.calls for n in calls}) == 4
+    assert {n.scope for n in g.nodes if n.title == "tanh"} == {()}
 
 
 def test_scopes_after_a_module_that_raised():
@@ -657,7 +747,7 @@ def test_a_graph_inside_of_a_recording_and_of_its_module():
         net(leaf(1, 2))
         y = net(leaf(1, 2)).sum()
         after = [(node.title, node.scope) for node in explain.graph(y).nodes[:3]]
-    inside = [("tanh", ("Outer",)), ("linear", ("Outer", "inner"))]
+    inside = [("tanh", ("net",)), ("linear", ("net", "inner"))]
     assert net.seen == inside
     assert after == [("sum", ()), *inside]
 

@@ -389,6 +389,131 @@ def test_all_boxes_open_and_fold(opened, written):
     assert tab.locator("[data-box]").count() == 1
 
 
+def long_loop():
+    """The loss of a loop of 50 steps over a cell."""
+    torch.manual_seed(0)
+    cell, head = nn.RNNCell(3, 4), nn.Linear(4, 1)
+    h, loss = torch.zeros(2, 4), 0.0
+    with torch.explain.recording():
+        for x in torch.randn(50, 2, 3):
+            h = cell(x, h)
+            loss = loss + head(h).square().mean()
+    return page_data(torch.explain.graph(loss))
+
+
+def test_a_loop_is_one_box_with_a_curve_and_opens_at_any_step(opened_data):
+    data = long_loop()
+    tab = opened_data(data)
+    assert tab.locator("#camera .item").count() == 1
+    assert re.match(r".*cell, head × 50, .*test_page_browser\.py:\d+", box(tab, "").text_content())
+    (loop,) = (row for row in data["boxes"] if row["kind"] == "loop")
+    assert f"{loop['curve'][0]:.4g}" in box(tab, "").text_content()
+    points = tab.locator(".curve .norms").get_attribute("d")
+    heights = [float(y) for y in re.findall(r" ([\d.-]+)", points)]
+    assert len(heights) == 50
+    # The higher the norm, the higher the point: y counts from the top.
+    assert heights.index(min(heights)) == loop["curve"].index(max(loop["curve"]))
+    assert heights.index(max(heights)) == loop["curve"].index(min(loop["curve"]))
+
+    tab.locator(".curve [data-step='7']").click()
+    step = box(tab, r"step 7\b.*nodes")
+    assert step.get_attribute("aria-expanded") == "true"
+    opened_ones = tab.locator("[data-box][aria-expanded=true]")
+    assert opened_ones.count() == 3  # the loop, steps 6-7, step 7
+    assert box(tab, "cell · RNNCell").get_attribute("aria-expanded") == "false"
+    field = on(tab, "loop-step")
+    assert field.input_value() == "7"
+    field.fill("30")
+    field.press("Enter")
+    assert box(tab, r"step 30\b.*nodes").get_attribute("aria-expanded") == "true"
+    assert tab.locator("[data-box]").filter(has_text=re.compile(r"step 7\b")).count() == 0
+
+
+def test_the_first_look_is_large_enough_to_read(opened, opened_data):
+    for tab in (opened("gpt"), opened("perceptron"), opened("great"), opened_data(long_loop())):
+        scale = float(tab.locator("#canvas").get_attribute("data-scale"))
+        sizes = tab.eval_on_selector_all(
+            "#camera text *, #panel *, #legend *, #bar *",
+            "all => all.filter(e => e.textContent.trim() && e.getClientRects().length)"
+            ".map(e => [parseFloat(getComputedStyle(e).fontSize), Boolean(e.closest('svg'))])",
+        )
+        assert min(size * (scale if drawn else 1) for size, drawn in sizes) >= 11
+
+
+def checkpointed(count):
+    """The graph of a chain of layers, each of which is computed again in backward."""
+    layers = nn.ModuleList(nn.Sequential(nn.Linear(2, 2), nn.Tanh()) for _ in range(count))
+    x = torch.ones(1, 2)
+    with torch.explain.recording():
+        for layer in layers:
+            x = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)
+        loss = x.sum()
+    return torch.explain.graph(loss, names=dict(layers=layers))
+
+
+def test_a_folded_box_says_what_is_marked_in_it(opened_data):
+    tab = opened_data(page_data(checkpointed(20)))
+    folded = tab.locator("[data-box][aria-expanded=false]")
+    assert folded.count() == 20
+    for n in range(20):
+        text = folded.filter(has_text=f"layers.{n} · Sequential").locator("text").all_text_contents()
+        assert text.count("recomputed in backward") == 1
+    on(tab, "open-all").click()
+    assert node(tab, "recomputed in backward").count() == 40
+
+
+def test_the_first_look_begins_where_the_drawing_begins(opened_data):
+    leaves = [torch.tensor(1.0, requires_grad=True) for _ in range(40)]
+    wide = leaves[0].exp()
+    for leaf in leaves[1:]:
+        wide = wide + leaf.exp()  # a loop
+    many = torch.stack([torch.tensor([1.0], requires_grad=True) for _ in range(12)])
+    several = [many.exp(), many.sin(), many.cos(), many.tanh(), many.sigmoid(), many.relu()]
+    for y in (wide, torch.cat([v.abs() * many for v in several]).sum()):
+        for width in (1280, 375):
+            tab = opened_data(page_data(torch.explain.graph(y)), width=width)
+            seen = tab.evaluate(
+                "() => { const room = document.getElementById('canvas').getBoundingClientRect();"
+                "const all = [...document.querySelectorAll('#camera .item:not(.frame-header)')]"
+                ".map(e => e.getBoundingClientRect()).sort((a, b) => a.top - b.top);"
+                "const [first] = all; const middle = (first.left + first.right) / 2;"
+                "return first.top > room.top && room.left < middle && middle < room.right; }"
+            )
+            assert seen
+
+
+def test_a_leaf_of_many_calls_draws_few_lines(opened_data):
+    w = torch.tensor(0.9, requires_grad=True)
+    y = w.exp()
+    for n in range(40):
+        y = (y * w if n % 3 else y + w) if n % 7 else y - w  # no loop of equal steps
+    tab = opened_data(page_data(torch.explain.graph(y)))
+    on(tab, "open-all").click()
+    shown = lambda: sum(
+        tab.eval_on_selector_all(".edge", "all => all.map(e => e.getClientRects().length > 0)")
+    )
+    leaf = node(tab, r"w = 0\.9")
+    assert "used 41 times" in leaf.text_content()
+    few = shown()
+    assert few <= 40 + 4
+    leaf.dispatch_event("click")
+    assert shown() >= few + 30
+
+
+def test_a_matrix_in_the_panel_scrolls(opened_data):
+    x = torch.full((2, 8), 1 / 3, requires_grad=True)
+    tab = opened_data(page_data(torch.explain.graph((x * x).sum())))
+    node(tab, "∂result/∂x").click()
+    table = tab.locator("#panel .values").filter(has_text="0.333").first
+    inside = table.locator("xpath=..")
+    wide, room, panel = inside.evaluate(
+        "e => [e.scrollWidth, e.clientWidth, document.getElementById('panel').clientWidth]"
+    )
+    assert wide > room > 0 and room < panel
+    rows = table.evaluate("t => [...t.querySelectorAll('td')].map(e => e.getClientRects().length)")
+    assert set(rows) == {1}
+
+
 def test_a_small_graph_is_open(opened, written):
     tab = opened("perceptron")
     assert tab.locator("[data-box][aria-expanded=false]").count() == 0
@@ -409,7 +534,7 @@ def test_ten_thousand_nodes(opened, written):
     assert tab.locator("[data-node]").count() < 60
 
     opening = """() => {
-        const [box] = [...document.querySelectorAll("[data-box][aria-expanded=false]")].slice(2);
+        const box = document.querySelector("[data-box][aria-expanded=false]");
         const start = performance.now();
         box.dispatchEvent(new MouseEvent("click", {bubbles: true}));
         document.getElementById("canvas").getBoundingClientRect();
@@ -615,6 +740,7 @@ def test_of_many_paths_some_are_listed_and_all_are_drawn(opened_data):
     for _ in range(13):
         h = h + h
     tab = opened_data(page_data(torch.explain.graph(h)))
+    on(tab, "open-all").click()
     node(tab, "w = 1").click()
     assert on(tab, "paths-shown").inner_text().startswith("64 of 8,192 shown")
     assert on(tab, "paths").locator("li").count() == 64
@@ -650,7 +776,7 @@ def test_a_node_shows_source_module_saved_tensors_and_rule(opened):
     node(tab, "^.*tanh").first.click()
     pane = on(tab, "pane-node").inner_text()
     assert "TanhBackward0" in pane and "4×16, float32" in pane
-    assert "Sequential › 1" in pane
+    assert "net › 1" in pane
     place = on(tab, "node-place").inner_text()
     assert re.fullmatch(r"\S*graph_pages\.py:\d+ in perceptron", place)
     line = int(re.search(r":(\d+)", place)[1])
@@ -845,13 +971,16 @@ def test_dark_and_light(opened):
     tab = opened("five")
     paper = lambda: tab.evaluate("getComputedStyle(document.body).backgroundColor")
     light = paper()
-    on(tab, "theme").click()
-    assert paper() == light
-    on(tab, "theme").click()
+    on(tab, "theme").click()  # each click is seen
     dark = paper()
     assert dark != light
+    on(tab, "theme").click()
+    assert paper() == light
     bright = opened("five", dark=True)
-    assert bright.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+    paper = lambda: bright.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper() == dark
+    on(bright, "theme").click()
+    assert paper() == light
 
 
 def contrast(one, other):

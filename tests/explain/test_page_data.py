@@ -6,7 +6,7 @@ import time
 
 import pytest
 from random_graphs import SMOOTH, WHOLE, scalar_graph
-from rushlight.explain._boxes import boxes_of
+from rushlight.explain._boxes import boxes_of, calls_in
 from rushlight.explain._page_data import page_data
 
 from _subject import torch
@@ -262,3 +262,104 @@ def test_complex_halves_and_empty_tensors():
     e = torch.ones(0, 2, requires_grad=True)
     _, data = data_of(e.sum())
     assert number(data["steps"][-1]["into"]["added"]) == []
+
+
+# ---- loops
+
+
+def loops_of(data):
+    return [box for box in data["boxes"] if box["kind"] == "loop"]
+
+
+def rounds_of_a_cell(count=50):
+    """The loss of a loop that calls a cell, and the inputs of the loop."""
+    torch.manual_seed(0)
+    cell, head = torch.nn.RNNCell(3, 4), torch.nn.Linear(4, 1)
+    xs, states = torch.randn(count, 2, 3), []
+    h, loss = torch.zeros(2, 4), 0.0
+    with torch.explain.recording():
+        for x in xs:
+            h = cell(x, h)
+            loss = loss + head(h).square().mean()
+            states.append(h)
+    return loss, states, (cell, head)
+
+
+def test_a_loop_is_one_box_with_its_steps():
+    loss, _, (cell, head) = rounds_of_a_cell()
+    line = line_of("h = cell(x, h)")
+    graph = torch.explain.graph(loss)
+    data = page_data(graph)
+    (loop,) = loops_of(data)
+    assert loop["title"].startswith("cell, head × 50, ") and loop["title"].endswith(f":{line}")
+    assert loop["parent"] == 0 and loop["count"] == len(data["nodes"])
+    boxes, _ = boxes_of(graph, "loss")
+    (box,) = (b for b in boxes if b.kind == "loop")
+    assert [len(calls_in(items)) for items in box.rounds] == [len(box.calls) // 50] * 50
+    # In the order of the program, every call once.
+    assert [n for items in box.rounds for n in calls_in(items)] == box.calls
+    assert box.calls == sorted(box.calls, key=lambda n: n.sequence)
+    steps = sorted(b.steps[0] for b in boxes if b.kind == "step")
+    assert steps == list(range(50)) and cell is not head
+
+
+def test_the_curve_of_a_loop_is_the_norm_of_the_gradient_of_what_steps_carry():
+    loss, states, _ = rounds_of_a_cell(12)
+    (loop,) = loops_of(page_data(torch.explain.graph(loss)))
+    expected = [g.norm().item() for g in torch.autograd.grad(loss, states)]
+    assert loop["curve"] == pytest.approx(expected, rel=1e-5)
+    assert len(set(loop["curve"])) == 12
+
+
+@pytest.mark.parametrize("lengths", [[20] * 5, [20, 14, 33, 15, 12]], ids=["equal", "different"])
+def test_a_loop_in_a_loop(lengths):
+    w = torch.tensor(0.9, requires_grad=True)
+    total = torch.zeros(())
+    for length in lengths:
+        y = w.exp()
+        for _ in range(length):
+            y = y * w
+        total = total + y.tanh()
+    boxes, _ = boxes_of(torch.explain.graph(total), "total")
+    (outer,) = (b for b in boxes if b.kind == "loop" and b.parent is boxes[0])
+    inner = [b for b in boxes if b.kind == "loop" and b is not outer]
+    assert [len(calls_in(items)) for items in outer.rounds] == [n + 3 for n in lengths]
+    # boxes_of gives the youngest first.
+    assert [b.title.split(",")[0] for b in reversed(inner)] == [f"mul × {n}" for n in lengths]
+    assert all(b.parent.kind == "step" and b.parent.parent is outer for b in inner)
+
+
+def test_runs_of_modules_are_called_by_the_first_and_the_last():
+    layers = torch.nn.ModuleList(torch.nn.Linear(2, 2) for _ in range(100))
+    x = torch.ones(1, 2)
+    with torch.explain.recording():
+        for layer in layers:
+            x = layer(x)
+    graph = torch.explain.graph(x)
+    boxes, _ = boxes_of(graph, "x")
+    runs = [box for box in boxes if box.kind == "run"]
+    assert [len(run.inside) for run in runs] == [3] * 33  # and one that is alone
+    assert {run.title for run in runs} == {f"layers.{n} – layers.{n + 2}" for n in range(0, 99, 3)}
+    labels = {leaf.label for leaf in graph.leaves}
+    assert labels == {f"layers.{n}.{name}" for n in range(100) for name in ("weight", "bias")}
+
+
+def test_few_rounds_are_no_loop():
+    w = torch.tensor(0.9, requires_grad=True)
+    y = w * w * w * w
+    assert not loops_of(page_data(torch.explain.graph(y)))
+
+
+def test_different_modules_called_by_one_line_are_boxes_of_their_own():
+    net = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(20)))
+    with torch.explain.recording():
+        y = net(torch.ones(1, 2)).sum()
+    data = page_data(torch.explain.graph(y))
+    assert not loops_of(data)
+    assert {f"{n} · Linear" for n in range(20)} <= {box["title"] for box in data["boxes"]}
+
+
+def line_of(text):
+    """The number of the line of this file that is that text."""
+    with open(__file__, encoding="utf-8") as file:
+        return next(n for n, line in enumerate(file, 1) if line.strip() == text)

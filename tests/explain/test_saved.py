@@ -1,6 +1,8 @@
 """`explain.saved`: what a graph keeps. Sizes are computed by hand, and counted by hooks of saved
 tensors that run over the same program."""
 
+import re
+
 import pytest
 
 from _subject import torch
@@ -136,13 +138,25 @@ def test_lines():
 
 
 def test_a_long_table_is_cut():
-    w = leaf(5)
+    w = leaf(130)
     h = w
-    for _ in range(130):
-        h = h.exp()
+    for n in range(130):
+        h = h[n > 0 :].exp()
     table = explain.saved(h)
     assert len(table.rows) == 130 and len(lines(table)) == 1 + 100 + 1 + 1 + 5
-    assert lines(table)[101] == "… 30 more, of 600 B together"
+    rest = sum(4 * n for n in range(1, 31))
+    assert lines(table)[101] == f"… 30 more, of {rest / 1000:.1f} kB together"
+
+
+def test_equal_rows_are_one_line():
+    h = leaf(5)
+    for _ in range(130):
+        h = h.exp()
+    y = h.sum()
+    del h
+    table = explain.saved(y)
+    assert len(table.rows) == 130 and len(lines(table)) == 1 + 1 + 1 + 5
+    assert "2.6 kB  130 x 20 B" in lines(table)[1]
 
 
 def test_rows_say_where():
@@ -252,14 +266,37 @@ def test_in_a_notebook():
     assert repr(table) == str(table)
 
 
-def test_a_sum_that_keeps_every_round_is_named():
-    w, total = leaf(2), 0
-    for _ in range(5):
-        total = total + (w * 2).exp().sum()
+def test_rounds_that_a_name_holds_are_named():
+    w, total, losses = leaf(2), 0, []
+    for _ in range(20):
+        loss = (w * 2).exp().sum()
+        total = total + loss
+        losses.append(loss)
+    line = test_rounds_that_a_name_holds_are_named.__code__.co_firstlineno + 3
     table = explain.saved(total)
-    assert "total keeps the graphs of the 5 rounds at" in table.rounds
     assert lines(table)[-1] == table.rounds
-    state = w  # a state that each step makes anew is no such sum
-    for _ in range(5):
+    assert re.fullmatch(
+        rf"20 rounds of \S*test_saved.py:{line + 1} are held by `total`; use .item\(\) .*",
+        table.rounds,
+    )
+    assert f"20 rounds of {explain.saved(losses).rows[0].place} are held by `losses`; use" in (
+        str(explain.saved(losses))
+    )
+    total = torch.zeros(())
+    for _ in range(4):
+        total += (w * 2).exp().sum()
+    assert explain.saved(total).rounds.startswith("4 rounds of ")
+
+
+def test_sums_that_are_meant_have_no_sentence():
+    w = leaf(2)
+    state, total = w, 0
+    for _ in range(5):  # a state that each step makes anew, and the loss of all steps
         state = (state * 2).tanh()
-    assert explain.saved(state.sum() + 1 + 2).rounds == ""
+        total = total + state.sum()
+    assert explain.saved(total).rounds == "" == explain.saved(state.sum() + 1 + 2).rounds
+    assert explain.saved(sum([(w * n).exp().sum() for n in range(5)])).rounds == ""
+    trunk, heads = w.exp(), 0
+    for n in range(5):
+        heads = heads + (trunk * n).sum()
+    assert explain.saved(heads).rounds == ""

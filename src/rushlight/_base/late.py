@@ -59,6 +59,8 @@ class Late:
     accelerator_draw: Callable[..., None]  # random numbers, written to one
     accelerator_steps: Callable[..., None]  # arange, written to one
     accelerator_wait: Callable[..., None]
+    add_model: Callable[..., None]  # to an error, where in the model it was raised
+    cell_html: Callable[[object], str | None]  # a tensor or a module for a notebook
     compile: Callable[..., Any]
     define_torchvision: Callable[[], None]
     found: Callable[[str, str], Any]  # a rare name of a module; NotImplemented: there is none
@@ -68,6 +70,7 @@ class Late:
     make_wrapper_subclass: Callable[..., Any]
     package: Callable[[], Any]  # as programs see it
     of_aten: Callable[[str], Any]  # a function by its name in torch.ops.aten
+    records_taken: Callable[..., Any]  # a block of which records are taken
     sparse_gathered: Callable[..., Any]  # the sparse gradient of gather
     sparse_gradcheck: Callable[..., Any]
     sparse_method: Callable[..., Any]  # a method of Tensor by its name

@@ -25,6 +25,7 @@ from typing import Any
 
 from .. import _core
 from .._base import switches
+from .._base.sources import short_name
 from .._core import Tensor
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -254,7 +255,7 @@ def place(frame: FrameType | None) -> str:
     frame = frame or fallback
     if frame is None:
         return "an unknown place"
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return f"{short_name(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def observe(
@@ -270,7 +271,7 @@ def observe(
     for code, _ in ran.scopes.values():
         line = names_of(code).imports
         if line is not None and ran.trouble is None:
-            where = f"{os.path.basename(code.co_filename)}:{line}"
+            where = f"{short_name(code.co_filename)}:{line}"
             ran.trouble = f"imports inside a function at {where}: import at the top of the file"
         ran.dynamic |= names_of(code).dynamic
     return ran

@@ -525,7 +525,9 @@ def _at(site: str) -> str:
 
 def _line(site: str) -> str:
     """`train.py:31` of a site as text."""
-    first = site.partition("\n")[0].split(", ")
+    first = site.partition("\n")[0].strip().split(", ")
+    if not first[0].startswith("File "):
+        return first[0]  # the cell of a notebook, or nothing
     if len(first) < 2:
         return ""
     file = first[0].partition('"')[2].rstrip('"')

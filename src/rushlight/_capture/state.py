@@ -13,7 +13,6 @@ import collections.abc
 import dataclasses
 import functools
 import operator
-import os
 import re
 import sys
 import types
@@ -27,6 +26,7 @@ from .._base import device as _device
 from .._base import dtypes
 from .._base.missing import names_in
 from .._base.size import Size
+from .._base.sources import short_name
 from .._core import Guards, Node, Op, Public, Tensor
 from .._devices.generator import Generator
 from ..autograd.grad_mode import no_grad
@@ -171,7 +171,7 @@ class State:
         }
         for code in self._codes.values():
             if id(code) not in self._accounted | made:
-                where = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+                where = f"{short_name(code.co_filename)}:{code.co_firstlineno}"
                 self._fail(f"{code.co_qualname}() at {where} ran, held by what cannot be followed")
         for held, path, _ in self._containers.values():
             if id(held) in self._seen:

@@ -32,6 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
         "run": (_run_command, "run a PyTorch program, with rushlight as its torch"),
         "torchrun": (_torchrun, "run a program in several processes, with torchrun's options"),
         "explain": (_explain, "draw the graph of a program's first backward to a page"),
+        "profile": (_profile, "say where a program's time goes, as a table and a page"),
         "doctor": (_doctor, "look for the mistakes in how a program trains"),
         "as-torch": (_as_torch, "a package torch in this environment that is rushlight"),
     }
@@ -98,8 +99,8 @@ def _chosen(
     return known[word]
 
 
-# `--watch` takes a value after "=" alone: the next word is the program's. No argument has a NUL.
-_BARE, _MARKED = "--watch", "--watch=\0"
+# These take a value after "=" alone: the next word is the program's. No argument has a NUL.
+_BARE, _MARK = ("--watch", "--serve"), "=\0"
 
 
 def _programs(command: str, description: str) -> ArgumentParser:
@@ -121,7 +122,7 @@ def _programs(command: str, description: str) -> ArgumentParser:
 def _program(parser: ArgumentParser, options: Namespace) -> list[str]:
     """The words that name the program, and its arguments."""
     named = ["-m", *options.m] if options.m else ["-c", *options.c] if options.c else []
-    words = [_BARE if word == _MARKED else word for word in named + options.script]
+    words = [word.removesuffix(_MARK) for word in named + options.script]
     if not words:
         parser.error("the program is missing: SCRIPT, -m MODULE, -c CODE or -")
     return words
@@ -156,13 +157,22 @@ def _run_command(given: list[str]) -> None:
         "without the command; RUSHLIGHT_TRACE=PATH appends the lines to a file",
     )
     parser.add_argument(
-        _BARE,
+        "--watch",
         nargs="?",
-        type=_picture,
+        type=partial(_written, ".png"),
         metavar="FILE.png",
         help="show losses and gradient norms while the program trains: a live view in a terminal "
         "(pip install rushlight[watch]), elsewhere a table on standard error at the end. Curves "
         "are drawn to the file after the =, or to SCRIPT's name with .watch.png in this folder",
+    )
+    parser.add_argument(
+        "--serve",
+        nargs="?",
+        type=partial(_written, ".html"),
+        metavar="FILE.html",
+        help="with --watch: a live page for a browser on this machine, with the layers and the "
+        "graphs of steps; its address is on standard error. The page is kept in the file after the "
+        "=, or in SCRIPT's name with .watch.html",
     )
     parser.add_argument(
         "--device-as-cuda",
@@ -173,8 +183,11 @@ def _run_command(given: list[str]) -> None:
     parser.add_argument(
         "--nproc", metavar="N", help="run N processes, or auto (pip install rushlight[mpi])"
     )
-    options = _parsed(parser, [_MARKED if word == _BARE else word for word in given])
+    options = _parsed(parser, [w + _MARK if w in _BARE else w for w in given])
     program = _program(parser, options)
+    several = options.nproc is not None or _LAUNCHERS & os.environ.keys()
+    if options.serve is not None and several:
+        parser.error("--serve shows one process: not for a run of several")
     if options.nproc is not None:
         _run_several(options, program)
     elif _LAUNCHERS & os.environ.keys() and "TORCHELASTIC_RUN_ID" not in os.environ:
@@ -183,12 +196,12 @@ def _run_command(given: list[str]) -> None:
         _run(options, program)
 
 
-def _picture(file: str) -> str:
-    """The file of --watch, checked; "" for the default."""
-    if file == _MARKED.partition("=")[2]:
+def _written(ending: str, file: str) -> str:
+    """A file of --watch or --serve, checked; "" for the default."""
+    if file == _MARK[1:]:
         return ""
-    if not file.endswith(".png"):
-        raise ArgumentTypeError(f"{file}: the name of a .png file is expected")
+    if not file.endswith(ending):
+        raise ArgumentTypeError(f"{file}: the name of a {ending} file is expected")
     if not os.path.isdir(os.path.dirname(file) or "."):
         raise ArgumentTypeError(f"{file}: there is no such folder")
     return file
@@ -203,8 +216,8 @@ def _run(options: Namespace, program: list[str]) -> None:
 
         _trace_calls.follow_option()
     find, target, arguments = _found(program)
-    watched = options.watch is not None
-    around = _watch(options.watch, *_named(find, target)) if watched else nullcontext()
+    watched = options.watch is not None or options.serve is not None
+    around = _watch(options, *_named(find, target)) if watched else nullcontext()
     run(find, target, arguments, around)
 
 
@@ -219,12 +232,15 @@ def _device_as_cuda() -> None:
         importlib.reload(made)
 
 
-def _watch(picture: str, title: str, stem: str) -> AbstractContextManager[object]:
-    """The context of --watch around the program."""
+def _watch(options: Namespace, title: str, stem: str) -> AbstractContextManager[object]:
+    """The context of --watch and --serve around the program. The page has the curves too, so that
+    with it a picture is drawn only to a file that was named."""
     from rushlight import explain  # here alone: not part of what every program imports
 
+    page = None if options.serve is None else options.serve or f"{stem}.watch.html"
+    picture = options.watch or (None if page else f"{stem}.watch.png")
     try:
-        return explain.watch(png=picture or f"{stem}.watch.png", title=title)
+        return explain.watch(png=picture, serve=page, title=title)
     except ImportError as error:
         refuse(f"rushlight run: --watch: {error}\n", code=1)
 
@@ -273,6 +289,29 @@ def _explain(given: list[str]) -> None:
 
     page = _command.take(file, options.step, options.goes_on, title)
     run(find, target, arguments, page)
+
+
+def _profile(given: list[str]) -> None:
+    """`rushlight profile ...`."""
+    parser = _programs(
+        "profile",
+        "Runs a program, and says where its time went: a table on standard error by part of the "
+        "step, by module, by line and by op, and a page with a flame graph.",
+    )
+    help = "the page (default: SCRIPT's name with .profile.html, here)"
+    parser.add_argument("-o", "--output", metavar="FILE", help=help)
+    help = "write a trace for Perfetto and chrome://tracing too; compressed with the ending .gz"
+    parser.add_argument("--trace", metavar="FILE.json", help=help)
+    options = _parsed(parser, given)
+    find, target, arguments = _found(_program(parser, options))
+    title, stem = _named(find, target)
+    file = options.output or f"{stem}.profile.html"
+    for option, path in (("-o", file), ("--trace", options.trace)):
+        if path and not os.path.isdir(os.path.dirname(path) or "."):
+            parser.error(f"{option} {path}: there is no such folder")
+    from rushlight.explain import _profile_command  # here alone, as in _explain
+
+    run(find, target, arguments, _profile_command.report(file, options.trace, title))
 
 
 def _doctor(given: list[str]) -> None:

@@ -694,6 +694,13 @@ _METHODS: dict[str, Any] = {
 for _name, _value in (_METHODS | SPARSE_METHODS).items():
     publish("Tensor", _name, _value, plain=True)
 
+
+def _repr_html_(self: Tensor) -> str | None:
+    """As a notebook's cell shows it."""
+    return late.cell_html(self)
+
+
+setattr(Tensor, _repr_html_.__name__, _repr_html_)  # a class of its own is not asked for it
 Tensor.__doc__ = """An array of one dtype that can record how it was computed.
 
 Made by `torch.tensor` and its like; `torch.Tensor(...)` is an older form: data are copied as the

@@ -18,7 +18,7 @@ from .. import _core
 from .._base import FOLDER
 from .._base.dtypes import dtype, float32
 from .._base.errors import warn
-from .._base.late import imported
+from .._base.sources import cell
 from .._core import Op, Tensor
 from .._devices.cpu import number
 from .grad_mode import check_bool
@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 _ANOMALY = _core.Observed.ANOMALY
-# The profiler is imported when calls are observed, not with the library.
-_note_node = imported("rushlight.autograd.profiler", "note_node")
-_note_op = imported("rushlight.autograd.profiler", "note_op")
 
 
 class _State:
@@ -175,7 +172,13 @@ def _place() -> list[str]:
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(FOLDER):
         frames.pop()
-    return traceback.format_list(frames)
+    cells = [cell(frame.filename) for frame in frames]
+    told = traceback.format_list(frames)
+    for n, (name, frame) in enumerate(zip(cells, frames, strict=True)):
+        if name:
+            python = f'File "{frame.filename}", line {frame.lineno}'
+            told[n] = told[n].replace(python, f"{name}:{frame.lineno}", 1)
+    return told[next((n for n, name in enumerate(cells) if name), 0) :]  # below IPython's own
 
 
 def note_place(node: Any) -> None:
@@ -232,7 +235,6 @@ def _where(mask: Tensor) -> str:
 
 
 def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> None:
-    _note_node(node, start, stop)
     if not _state.enabled or not (_state.check_nan or _state.check_inf):
         return
     choice = node.metadata.get("where_")
@@ -309,7 +311,6 @@ def _flat(value: object) -> list[Any]:
 
 
 def _op_ran(op: Op, arguments: tuple[object, ...], result: Tensor, start: int, stop: int) -> None:
-    _note_op(op, arguments, start, stop)
     if not _state.enabled or _state.check_forward is False:
         return
     if (_state.first_bad and not _state.check_forward) or _core.current_node() is not None:

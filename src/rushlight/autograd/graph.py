@@ -200,6 +200,12 @@ class NodeHooks:
         self.after_accumulate: Hooks | None = None
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor
 
+    @property
+    def functions(self) -> list[object]:
+        """The functions that the program registered, of all kinds."""
+        tables = [*self.on_tensor.values(), self.pre, self.post, self.after_accumulate or {}]
+        return [hook for table in tables for hook in list(table.values())]
+
     def _tensor_hooks(self, nr: int, grad: Tensor | None) -> Any:
         for number, hook in listed(self.on_tensor.get(nr, {})):
             new = run_hook("of a tensor", number, hook, grad)

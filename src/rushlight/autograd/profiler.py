@@ -1,31 +1,30 @@
 """How long each operation takes: `profile`, `record_function`, and a table of averages.
 
-The core reports every call with its start and end while a `profile` is active
-(native/core/observe.cpp) and nothing otherwise. An event's children are the events that ran inside
-it; "self" time is without them.
+Events are the runs that `_records` has, under PyTorch's names. An event's children are the events
+that ran inside it; "self" time, and memory, is without theirs.
 """
 
 from __future__ import annotations
 
-import threading
-import time
+import json
+from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .._base.late import late
 from .._base.missing import missing_name as _missing_name
-from .._core import Op, Tensor
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
 
-_TIMES = _core.Observed.TIMES
+_MOST = 10**8  # runs: all
 _active: list[profile] = []
 
 
 class _Times:
     """The base of events and of averages of events: times as text, and zeros for numbers that are
-    not measured here (memory, other devices)."""
+    not measured here (other devices)."""
 
     device_time: float
     device_time_total: float
@@ -34,7 +33,8 @@ class _Times:
     cpu_time: float
     cpu_time_total: float
     self_cpu_time_total: float
-    cpu_memory_usage = self_cpu_memory_usage = 0
+    cpu_memory_usage: int = 0
+    self_cpu_memory_usage: int = 0
     device_time = device_time_total = self_device_time_total = 0.0
     is_async = is_remote = is_legacy = False
     flops = 0
@@ -88,10 +88,23 @@ class FunctionEvent(_Times):
     count = 1
     id = 0
 
-    def __init__(self, name: str, start: int, stop: int, thread: int, shapes: list[Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        start: int,
+        stop: int,
+        thread: int,
+        shapes: list[Any],
+        stack: tuple[str, ...] = (),
+        memory: int = 0,
+        number: int = -1,
+    ) -> None:
         self.name = self.key = name
         self.start_ns, self.stop_ns = start, stop
         self.thread, self.input_shapes = thread, shapes
+        self.stack: list[str] = list(stack)
+        self.cpu_memory_usage = memory
+        self.sequence_nr: int = number
         self.cpu_parent: FunctionEvent | None = None
         self.cpu_children: list[FunctionEvent] = []
 
@@ -111,6 +124,11 @@ class FunctionEvent(_Times):
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
         """Microseconds, without the events inside."""
         return self.cpu_time_total - sum(c.cpu_time_total for c in self.cpu_children)
+
+    @property
+    def self_cpu_memory_usage(self) -> int:  # type: ignore[override]
+        """Bytes by which memory grew, without the events inside."""
+        return self.cpu_memory_usage - sum(c.cpu_memory_usage for c in self.cpu_children)
 
     def __repr__(self) -> str:
         return (
@@ -137,13 +155,17 @@ class FunctionEventAvg(_Times):
     def __init__(self, key: str) -> None:
         self.key, self.count = key, 0
         self.cpu_time_total = self.self_cpu_time_total = 0.0
+        self.cpu_memory_usage = self.self_cpu_memory_usage = 0
         self.input_shapes: Any = None
+        self.stack: list[str] = []
 
     def add(self, event: FunctionEvent) -> None:
         """Count one more event."""
         self.count += 1
         self.cpu_time_total += event.cpu_time_total
         self.self_cpu_time_total += event.self_cpu_time_total
+        self.cpu_memory_usage += event.cpu_memory_usage
+        self.self_cpu_memory_usage += event.self_cpu_memory_usage
 
     @property
     def cpu_time(self) -> float:  # type: ignore[override]
@@ -163,6 +185,13 @@ def _time(us: float) -> str:
     if us >= 1e3:
         return f"{us / 1e3:.3f}ms"
     return f"{us:.3f}us"
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
+        if abs(count) >= size:
+            return f"{count / size:.2f} {unit}"
+    return f"{count} B"
 
 
 def _formatter(unit: str | None) -> Callable[[float], str]:
@@ -207,13 +236,15 @@ class EventList(_Events):
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """One entry for each name (and input shapes, when asked for)."""
+        """One entry for each name (and input shapes, and innermost places, when asked for)."""
         found: dict[Any, FunctionEventAvg] = {}
         for e in self:
-            key = (e.name, str(e.input_shapes)) if group_by_input_shapes else e.name
+            stack = e.stack[:group_by_stack_n]
+            key = (e.name, str(e.input_shapes) if group_by_input_shapes else "", *stack)
             if key not in found:
                 found[key] = FunctionEventAvg(e.name)
                 found[key].input_shapes = e.input_shapes if group_by_input_shapes else None
+                found[key].stack = stack
             found[key].add(e)
         return EventList(found.values())
 
@@ -256,6 +287,14 @@ class EventList(_Events):
             ]
             for e in rows[: row_limit if row_limit >= 0 else None]
         ]
+        if any(e.cpu_memory_usage for e in rows):
+            titles += ["CPU Mem", "Self CPU Mem"]
+            for line, e in zip(lines, rows, strict=False):
+                line += [_size(e.cpu_memory_usage), _size(e.self_cpu_memory_usage)]
+        if any(e.stack for e in rows):
+            titles.append("Source Location")
+            for line, e in zip(lines, rows, strict=False):
+                line.append((e.stack or [""])[0][-max_src_column_width:])
         if any(e.input_shapes for e in rows):
             titles.append("Input Shapes")
             for line, e in zip(lines, rows, strict=False):
@@ -285,7 +324,6 @@ class EventList(_Events):
             for e in self
         ]
         import gzip  # here alone: not part of what every program imports
-        import json
 
         text = json.dumps({"traceEvents": events})
         with (gzip.open if str(path).endswith(".gz") else open)(
@@ -347,7 +385,9 @@ class profile:
         activity_filters: object = None,
     ) -> None:
         self.enabled, self.record_shapes = enabled, record_shapes
-        self._found: list[FunctionEvent] = []
+        self.profile_memory: bool = profile_memory
+        self.with_stack: bool = with_stack
+        self.records: Any = None  # what the events are made of
         self.function_events: EventList | None = None
         self.entered: bool = False
 
@@ -357,7 +397,8 @@ class profile:
         self.entered = True
         if self.enabled:
             _active.append(self)
-            _core.observe(_TIMES, True)
+            self._taken = late.records_taken(_MOST, self.record_shapes)
+            self._taken.__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -365,9 +406,23 @@ class profile:
             return
         if self in _active:  # `_disable_profiler` may have ended it
             _active.remove(self)
-        if not _active:
-            _core.observe(_TIMES, False)
-        self.function_events = _arrange(self._found)
+        self._taken.__exit__(*exc)
+        self.records = records = self._taken.records
+        self.function_events = _arrange(
+            [
+                FunctionEvent(
+                    name,
+                    run.start,
+                    run.stop,
+                    thread,
+                    json.loads(f"[{run.arguments}]") if self.record_shapes else [],
+                    run.spot.stack if self.with_stack else (),
+                    run.bytes if self.profile_memory else 0,
+                    run.number,
+                )
+                for name, run, thread in (records.events() if records is not None else ())
+            ]
+        )
 
     def _events(self) -> EventList:
         if self.function_events is None:
@@ -381,7 +436,7 @@ class profile:
         group_by_overload_name: bool = False,
     ) -> EventList:
         """One entry for each operation."""
-        return self._events().key_averages(group_by_input_shape)
+        return self._events().key_averages(group_by_input_shape, group_by_stack_n)
 
     def total_average(self) -> FunctionEventAvg:
         """All events as one."""
@@ -405,7 +460,25 @@ class profile:
         self, path: str, metadata: Any = None, use_python_export: bool = False
     ) -> None:
         """Write a trace file for chrome://tracing or Perfetto."""
-        self._events().export_chrome_trace(path)
+        self._events()
+        self.records.write_trace(path)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the times of stacks, for `flamegraph.pl` and speedscope; needs `with_stack`.
+
+        >>> with torch.autograd.profiler.profile(with_stack=True) as prof:
+        ...     y = torch.ones(3).exp()
+        >>> import os
+        >>> prof.export_stacks(os.devnull)
+        """
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        sums: Counter[str] = Counter()
+        for event in self._events():
+            if event.stack:
+                sums[";".join(reversed(event.stack))] += int(getattr(event, metric))
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(f"{stack} {total}\n" for stack, total in sums.items() if total > 0)
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -440,11 +513,11 @@ class record_function:
         self.name, self.args = name, args
 
     def __enter__(self) -> record_function:
-        self._start = time.monotonic_ns()
+        self._depth = _core.record_enter(self.name)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _note(self.name, self._start, time.monotonic_ns(), ())
+        _core.record_leave(self._depth)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -453,32 +526,6 @@ class record_function:
                 return function(*args, **kwargs)
 
         return wrapper
-
-
-# ---- what the core reports
-
-
-def _note(name: str, start: int, stop: int, arguments: tuple[Tensor, ...]) -> None:
-    thread = threading.get_ident()
-    for p in _active:
-        shapes = (
-            [list(a.shape) for a in arguments if isinstance(a, Tensor)] if p.record_shapes else []
-        )
-        p._found.append(FunctionEvent(name, start, stop, thread, shapes))
-
-
-def note_op(op: Op, arguments: tuple[Any, ...], start: int, stop: int) -> None:
-    """One call of an op."""
-    if _active:
-        _note("aten::" + op.__name__, start, stop, arguments)
-
-
-def note_node(node: Any, start: int, stop: int) -> None:
-    """One rule that the engine ran."""
-    if _active:
-        # Two events, as in PyTorch: the engine's work for a node, and the node's own within.
-        _note("autograd::engine::evaluate_function: " + node.name(), start, stop, ())
-        _note(node.name(), start, stop, ())
 
 
 def _profiler_enabled() -> bool:

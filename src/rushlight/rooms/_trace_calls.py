@@ -3,12 +3,14 @@
     forward   mul           float32[4], float32[4] -> float32[4]  block function  1.2 us  prog.py:7
     backward  MulBackward0  float32[4] -> float32[4], float32[4]  traced program  0.9 us  prog.py:7
     hook        clip        float32[4] -> float32[4]              of a tensor     5.1 us  prog.py:8
+    step        Adam.step                                         optimizer       8.0 us  prog.py:9
+    sums        forward 1.2 us of 1, backward 6.0 us of 1, step 8.0 us of 1
 
 `RUSHLIGHT_TRACE=1` and `rushlight run --trace` write to standard error, `RUSHLIGHT_TRACE=PATH`
 appends to a file. The columns are: the direction; the op, the node or the hook; its arguments and
 results, or the gradients that came in and went out; how they were computed, or the kind of hook;
-the time without that of the trace itself (but in a hook); the program's line: of a node the forward
-call's, of a hook that of its registration.
+the time without that of the trace itself (but in a hook or a step); the program's line: of a node
+the forward call's, of a hook that of its registration.
 
 The core (native/core/observe.cpp) tells of the start and the end of each call. Calls inside a call
 are indented below it, so lines wait until the outermost call of their thread has ended.
@@ -21,20 +23,32 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from time import perf_counter_ns
 from typing import Any
 
-from . import _core
+from . import _core, _records
 from ._base import observers as _observers
 from ._base.dtypes import dtype
+from ._base.errors import program_frame
 from ._base.hook_runs import Hook
+from ._base.sources import cell
 from ._levels.running import carried
 
-__all__ = ["follow_environment", "follow_option", "start", "stop", "traced"]
+__all__ = [
+    "PATHS",
+    "WAYS",
+    "follow_environment",
+    "follow_option",
+    "short_path",
+    "start",
+    "stop",
+    "traced",
+]
 
 _VARIABLE = "RUSHLIGHT_TRACE"
 _Tensor, _Op = _core.Tensor, _core.Op
 _Path, _Way, _Flag = _core.Path, _core.Way, _core.Flag
-_PATHS = {
+PATHS = {
     _Path.NONE: "-",
     _Path.BLOCK: "block function",
     _Path.MACHINE: "block machine",
@@ -49,7 +63,7 @@ _PATHS = {
     _Path.COMPOSITE: "composite",
     _Path.KEPT: "checkpoint",
 }
-_WAYS = {
+WAYS = {
     _Way.FUSED: "fused kernel",
     _Way.FUSED_NUMPY: "fused NumPy",
     _Way.TRACED: "traced program",
@@ -78,6 +92,7 @@ class _Target:
         self.lock = threading.Lock()
         self.files: list[int | None] = []  # the innermost last; None: standard error
         self.process = os.getpid()
+        self.ranges: _records.Ranges | None = None
 
 
 _target = _Target()
@@ -92,6 +107,7 @@ def start(path: str | None = None) -> None:
         _target.process = os.getpid()
         if len(_target.files) == 1:
             _observers.follow(_lines)
+            _target.ranges = _records.Ranges(_lines.enters, _lines.leaves, every=False)
 
 
 def stop() -> None:
@@ -100,6 +116,8 @@ def stop() -> None:
         file = _target.files.pop()
         if not _target.files:
             _observers.unfollow(_lines)
+            if _target.ranges is not None:
+                _target.ranges.remove()
     if file is not None:
         os.close(file)
 
@@ -142,6 +160,7 @@ class _Running:
     def __init__(self) -> None:
         self.depth = 0
         self.lines: list[_Line] = []
+        self.sums: dict[str, list[int]] = {}  # since the last step: nanoseconds, and calls
 
 
 class _Thread(threading.local):
@@ -165,6 +184,9 @@ class _Line:
         self.took, self.way = 0, ""
         if isinstance(what, Hook):
             self.direction, self.name, self.way = "hook", *what
+        if isinstance(what, _records.Phase):
+            self.direction, self.way = "step", what.part
+            self.name = what.name.partition("#")[2]
         if isinstance(what, _Op):
             self.name = what.__name__
             self.types = _arguments(what, values)
@@ -172,7 +194,7 @@ class _Line:
         else:
             self.types = _several(values)
             self.level = _level(values[:1])
-        self.place = "" if place is None else f"{_short_path(place[0])}:{place[1]}"
+        self.place = "" if place is None else f"{short_path(place[0])}:{place[1]}"
 
 
 class _Lines:
@@ -196,15 +218,32 @@ class _Lines:
 
     def ends(self, line: _Line, path: int, ways: int) -> None:
         if not line.backward:
-            line.way = line.way or line.level or _PATHS[path]
+            line.way = line.way or line.level or PATHS[path]
         else:
-            line.way = ", ".join(text for way, text in _WAYS.items() if ways & way) or "-"
+            line.way = ", ".join(text for way, text in WAYS.items() if ways & way) or "-"
         running = line.running
         running.depth = line.depth
         if not line.depth:
             lines, running.lines = running.lines, []
+            text = "".join(map(_text, lines))
+            took, calls = running.sums.get(line.direction, (0, 0))
+            running.sums[line.direction] = [took + line.took, calls + 1]
+            if line.name.endswith(".step") and line.direction == "step":
+                text += _sums(running.sums)
+                running.sums = {}
             for file in _target.files[-1:]:  # none where the trace was turned off meanwhile
-                _write("".join(map(_text, lines)), file)
+                _write(text, file)
+
+    def enters(self, phase: _records.Phase) -> tuple[_Line, int]:
+        """A step of an optimizer, or its `zero_grad`, begins."""
+        frame = program_frame(sys._getframe())[0]
+        place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+        return self.starts(phase, (), place), perf_counter_ns()
+
+    def leaves(self, began: tuple[_Line, int]) -> None:
+        """It ends."""
+        self.ran(began[0], None, None, perf_counter_ns() - began[1])
+        self.ends(began[0], _Path.NONE, 0)
 
 
 _lines = _Lines()
@@ -239,6 +278,11 @@ def _text(line: _Line) -> str:
     return f"{text}  {line.place}{_whose()}".rstrip() + "\n"
 
 
+def _sums(sums: dict[str, list[int]]) -> str:
+    said = ", ".join(f"{name} {_time(took)} of {calls}" for name, (took, calls) in sums.items())
+    return f"{'sums':<8}  {said}\n"
+
+
 def _time(ns: int) -> str:
     for unit, size in (("us", 1e3), ("ms", 1e6)):
         if ns < 999.5 * size:
@@ -255,8 +299,10 @@ def _whose() -> str:
     return f"  thread {thread}" if thread != main else ""
 
 
-def _short_path(path: str) -> str:
-    """A file as `import` finds it, or below the current folder."""
+def short_path(path: str) -> str:
+    """A file as `import` finds it, or below the current folder; or the cell of a notebook."""
+    if name := cell(path):
+        return name
     if not os.path.isabs(path):
         return path
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -165,7 +166,12 @@ class profile:
         post_processing_timeout_s: float | None = None,
     ) -> None:
         self._plan = schedule
-        self._ready, self._shapes = on_trace_ready, record_shapes
+        self._ready = on_trace_ready
+        self._options: dict[str, bool] = {
+            "record_shapes": record_shapes,
+            "profile_memory": profile_memory,
+            "with_stack": with_stack,
+        }
         self.step_num: int = 0
         self.profiler: Any = None
         self._open = False
@@ -179,7 +185,7 @@ class profile:
             self._begin()
 
     def _begin(self) -> None:
-        self.profiler = _autograd_profiler.profile(record_shapes=self._shapes)
+        self.profiler = _autograd_profiler.profile(**self._options)
         self.profiler.__enter__()
         self._open = True
 
@@ -227,11 +233,24 @@ class profile:
         group_by_overload_name: bool = False,
     ) -> Any:
         """One entry for each operation."""
-        return self._found().key_averages(group_by_input_shape)
+        return self._found().key_averages(group_by_input_shape, group_by_stack_n)
 
     def export_chrome_trace(self, path: str) -> None:
         """Write a trace file for chrome://tracing or Perfetto."""
         self._found().export_chrome_trace(path)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the times of stacks for `flamegraph.pl` and speedscope; needs `with_stack`."""
+        self._found().export_stacks(path, metric)
+
+    def export_memory_timeline(self, path: str, device: str | None = None) -> None:
+        """Write the bytes in use over time as JSON: microseconds, and a list of bytes for each;
+        needs `profile_memory`."""
+        if not self._options["profile_memory"]:
+            raise AssertionError("export_memory_timeline() requires profile_memory=True")
+        ends = sorted((run.stop, run.allocated) for run in self._found().records.runs)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump([[stop / 1000 for stop, _ in ends], [[used] for _, used in ends]], file)
 
 
 __getattr__ = _missing_name(__name__)

@@ -26,6 +26,7 @@ from .._base.dtypes import dtype, float32
 from .._base.errors import warn
 from .._base.missing import missing_name as _missing_name
 from .._base.size import Size
+from .._base.sources import cell
 from .._core import Tensor
 from .._devices import cpu
 from .._devices.generator import set_states, states
@@ -192,6 +193,7 @@ class _Holder:
     computed it again."""
 
     __slots__ = ("__weakref__", "values")
+    recomputed = True  # read by `explain`
 
     def __init__(self) -> None:
         self.values: dict[Any, Any] = {}
@@ -411,7 +413,10 @@ class _Frame:
 def _line(x: Any) -> str:
     """A tensor and the line of the program that made it be saved."""
     frames = [f for f in traceback.extract_stack() if not f.filename.startswith(FOLDER)]
-    where = f"{frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line}" if frames else "?"
+    where = "?"
+    if frames:
+        file, line = frames[-1].filename, frames[-1].lineno
+        where = f"{cell(file) or file}:{line}: {frames[-1].line}"
     return f"{x.dtype} {tuple(x.shape)} saved at {where}"
 
 
@@ -503,6 +508,8 @@ class CheckpointFunction(autograd.Function):
     >>> y.grad_fn.name()
     'CheckpointFunctionBackward'
     """
+
+    recomputed = True  # read by `explain`
 
     @staticmethod
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: object) -> Any:

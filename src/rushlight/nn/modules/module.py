@@ -160,9 +160,13 @@ class Module(StateMethods):
     # --- calling ---
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._plain:
-            return self.forward(*args, **kwargs)
-        return call_with_hooks(self, args, kwargs)
+        try:
+            if self._plain:
+                return self.forward(*args, **kwargs)
+            return call_with_hooks(self, args, kwargs)
+        except Exception as error:
+            late.add_model(error)
+            raise
 
     _call_impl = _wrapped_call_impl = __call__
     _compiled_call_impl: Any = None
@@ -782,6 +786,10 @@ class Module(StateMethods):
         if not own and not children:
             return f"{self._get_name()}()"
         return f"{self._get_name()}(\n  " + "\n  ".join(own + children) + "\n)"
+
+    def _repr_html_(self) -> str | None:
+        """As a notebook's cell shows it."""
+        return late.cell_html(self)
 
 
 _getattr = Module.__getattr__

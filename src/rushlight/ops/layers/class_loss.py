@@ -67,12 +67,16 @@ def _places(target: Array, n_classes: int, ignore_index: int) -> tuple[Array, Ar
     if t.size and (t.min() < 0 or t.max() >= n_classes or 0 <= ignore_index < n_classes):
         ignored = t == ignore_index
         t = np.where(ignored, 0, t)
-        outside = t[(t < 0) | (t >= n_classes)]
-        if outside.size:
+        outside = (t < 0) | (t >= n_classes)
+        if outside.any():
+            first = np.argwhere(outside)[0].tolist()
+            value, more = t[tuple(first)], np.count_nonzero(outside) - 1
             raise IndexError(
-                f"Target {outside.flat[0]} is out of bounds.\nThe input has {n_classes} classes, "
+                f"Target {value} is out of bounds.\nThe input has {n_classes} classes, "
                 f"so targets run from 0 to {n_classes - 1}"
-                + (f"; {ignore_index} is ignored." if ignore_index < 0 else ".")
+                + (f"; {ignore_index} is ignored" if ignore_index < 0 else "")
+                + f". target{first or ''} is {value}"
+                + (f", and {more} more are out of range." if more else ".")
             )
         if ignored.any():
             return t, ignored

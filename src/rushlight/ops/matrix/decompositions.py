@@ -245,6 +245,7 @@ linalg_eig = general(
     _eig,
     native=_kernels.eig,
     vjp={"A": _eig_vjp},
+    formula={"A": "out1⁻ᵀ · diag(g) · out1ᵀ, and what g1 adds"},
     node="LinalgEigBackward0",
     outputs=eig_result,
     method=False,

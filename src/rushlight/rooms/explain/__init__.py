@@ -2,7 +2,8 @@
 
 As text: `tree`, `saved`, `why_no_grad`, `unused`. As pictures: `svg`, `dot`, and `graph`, which a
 notebook shows. As a page to walk through: `page`, and the command `rushlight explain SCRIPT`. A
-training run as it goes: `watch`, and `rushlight run --watch SCRIPT`.
+training run as it goes: `watch`, and `rushlight run --watch SCRIPT`. Where its time goes:
+`profile`, and the command `rushlight profile SCRIPT`.
 
 Leaves and results have the names of the program's variables; `names=` takes a module, or a dict of
 names to tensors, where these are to go first. Nothing here costs a program that does not use it.
@@ -11,15 +12,20 @@ names to tensors, where these are to go first. Nothing here costs a program that
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from ._definitions import op
 from ._graph import Constant, Edge, Graph, Node, Place, Saved
 from ._names import shown_name
+from ._profile import Profile, profile
 from ._saved import SavedRow, SavedTable, saved
 from ._scopes import Recording, graph_of, recording
 from ._text import Markup, Text, tree
 from ._watch import watch
 from ._why import Unused, UnusedRow, unused, why_no_grad
+
+if TYPE_CHECKING:
+    from ._cells import Framed
 
 __all__ = [
     "Constant",
@@ -27,6 +33,7 @@ __all__ = [
     "Graph",
     "Node",
     "Place",
+    "Profile",
     "Recording",
     "Saved",
     "SavedRow",
@@ -38,6 +45,7 @@ __all__ = [
     "graph",
     "op",
     "page",
+    "profile",
     "recording",
     "saved",
     "shown_name",
@@ -53,15 +61,26 @@ def __dir__() -> list[str]:
     return [*__all__, *(name for name in globals() if name.startswith("__"))]
 
 
-def graph(y: object, *, names: object = None, recording: Recording | None = None) -> Graph:
+def graph(
+    y: object,
+    *,
+    names: object = None,
+    fold: bool | None = None,
+    height: int = 600,
+    recording: Recording | None = None,
+) -> Graph:
     """The graph behind `y`, a tensor or several; a notebook shows it as a picture.
+
+    fold: as of `svg`. height: of more pixels the picture scrolls in its cell.
 
     >>> w = torch.tensor(3.0, requires_grad=True)
     >>> g = torch.explain.graph(w * 2 + w)
     >>> [(edge.source.title, edge.target.title) for edge in g.edges]
     [('add', 'mul'), ('add', 'w'), ('mul', 'w')]
     """
-    return graph_of(y, names, recording)
+    found = graph_of(y, names, recording)
+    found.fold, found.height = fold, height
+    return found
 
 
 def svg(
@@ -120,15 +139,17 @@ def dot(
 
 def page(
     y: object,
-    file: str | os.PathLike[str],
+    file: str | os.PathLike[str] | None = None,
     *,
     names: object = None,
     gradient: object = None,
     recording: Recording | None = None,
     program: str | None = None,
     step: int | None = None,
-) -> None:
-    """Write a page, one file without network, to walk through the graph of `y` in a browser.
+    height: int = 600,
+) -> Framed | None:
+    """Write a page, one file without network, to walk through the graph of `y` in a browser; or,
+    without a file, give the page back, which a notebook's cell shows in so many pixels of height.
 
     Its numbers come from a backward that is run once more, hooks included; `.grad` and the graph
     stay as they are. gradient: of `y`, where that is no scalar. program, step: what the page says
@@ -142,8 +163,12 @@ def page(
     ...     os.listdir(folder)
     ['graph.html']
     """
-    from ._page import write_page
+    from ._cells import Framed
+    from ._page import page_html, write_page
     from ._page_data import page_data
 
-    graph = graph_of(y, names, recording)
-    write_page(page_data(graph, gradient, program=program, step=step), file)
+    data = page_data(graph_of(y, names, recording), gradient, program=program, step=step)
+    if file is None:
+        return Framed(page_html(data), height)
+    write_page(data, file)
+    return None

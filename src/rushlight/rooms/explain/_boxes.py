@@ -1,7 +1,9 @@
-"""Boxes that fold parts of a graph away: one for each call of a module, and runs of calls.
+"""Boxes that fold parts of a graph away: calls of modules, loops with their steps, runs of calls.
 
 Calls are taken in the order in which they were made. A box holds calls in a row, and
 uses only results that were made before the box. So folding boxes never makes a cycle.
+
+A loop is found in that order: the same lines call the same ops and modules again and again.
 """
 
 from __future__ import annotations
@@ -9,36 +11,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ._graph import Graph, Node
+from ._graph import Graph, Node, Place
 
-__all__ = ["Box", "boxes_of"]
+__all__ = ["Box", "boxes_of", "calls_in"]
 
 _MOST = 40
 """How many calls and boxes a box holds at most; where there are more, they become runs."""
+_STEPS, _CALLS = 3, 12
+"""The least steps of a loop, and the least calls in all of them: fewer are read one by one."""
+_TRIED = 8
+"""How many lengths of a step are tried from each call on."""
 
 
 @dataclass(eq=False)
 class Box:
-    """A part of the graph. kind: "graph", "module" or "run"; path: the modules around it."""
+    """A part of the graph. kind: "graph", "module", "loop", "step" (one round of a loop) or "run".
+
+    path: the modules around it. place: the line that calls the module, or that begins the loop.
+    rounds: of a loop what each step holds. steps: of a part of a loop its first and last step.
+    """
 
     kind: str
     title: str
     path: tuple[str, ...]
     parent: Box | None
     inside: list[Box | Node] = field(default_factory=list)
+    place: Place | None = None
+    rounds: list[list[Box | Node]] = field(default_factory=list)
+    steps: tuple[int, int] | None = None
 
     @property
     def calls(self) -> list[Node]:
         """All calls in it, in the order in which they were made."""
-        found: list[Node] = []
-        waiting: list[Box | Node] = list(reversed(self.inside))
-        while waiting:
-            item = waiting.pop()
-            if isinstance(item, Box):
-                waiting.extend(reversed(item.inside))
-            else:
-                found.append(item)
-        return found
+        return calls_in(self.inside)
+
+
+def calls_in(items: Sequence[Box | Node]) -> list[Node]:
+    """All calls among items and inside the boxes, in the order of creation."""
+    found: list[Node] = []
+    waiting = list(reversed(items))
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Box):
+            waiting.extend(reversed(item.inside))
+        else:
+            found.append(item)
+    return found
 
 
 def boxes_of(graph: Graph, title: str) -> tuple[list[Box], dict[Node, Box]]:
@@ -46,6 +64,7 @@ def boxes_of(graph: Graph, title: str) -> tuple[list[Box], dict[Node, Box]]:
     calls = sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence)
     whole = Box("graph", title, (), None)
     whole.inside = _modules(whole, calls, 0, graph.kinds)
+    _into_loops(whole)
     _into_runs(whole)
     boxes: list[Box] = []
     place: dict[Node, Box] = {}
@@ -70,14 +89,19 @@ def _modules(
     found: list[Box | Node] = []
     at = 0
     while at < len(calls):
-        path = calls[at].scope[: depth + 1]
+        path, call = calls[at].scope[: depth + 1], calls[at].calls[: depth + 1]
         end = at + 1
-        while end < len(calls) and calls[end].scope[: depth + 1] == path:
+        while (
+            end < len(calls)
+            and calls[end].scope[: depth + 1] == path
+            and calls[end].calls[: depth + 1] == call
+        ):
             end += 1
         if len(path) <= depth:
             found.extend(calls[at:end])
         else:
-            box = Box("module", _module_title(path, kinds), path, parent)
+            place = call[depth][1] if len(call) > depth else None
+            box = Box("module", _module_title(path, kinds), path, parent, place=place)
             box.inside = _modules(box, calls[at:end], depth + 1, kinds)
             found.append(box)
         at = end
@@ -92,6 +116,98 @@ def _module_title(path: tuple[str, ...], kinds: dict[str, str]) -> str:
     return f"{name} · {kind}" if kind and kind != name else name
 
 
+# ---- loops
+
+
+def _into_loops(box: Box) -> None:
+    """Fold the loops in a box and in all boxes in it, until there are none."""
+    waiting = [box]
+    while waiting:
+        now = waiting.pop()
+        if now.kind != "loop":
+            while len(found := _loops(now)) < len(now.inside):
+                now.inside = found
+        waiting.extend(item for item in now.inside if isinstance(item, Box))
+
+
+def _loops(box: Box) -> list[Box | Node]:
+    """The calls and boxes of a box, with repeated ones folded into loops."""
+    items, found = box.inside, list[Box | Node]()
+    number: dict[object, int] = {}
+    keys = [number.setdefault(_key(item), len(number)) for item in items]
+    sizes = [len(calls_in([item])) for item in items]
+    seen: dict[int, list[int]] = {}
+    again: list[Sequence[int]] = [()] * len(keys)
+    for at in range(len(keys) - 1, -1, -1):
+        later = seen.setdefault(keys[at], [])
+        again[at] = later[: -_TRIED - 1 : -1]
+        later.append(at)
+    at = 0
+    while at < len(items):
+        length, count = _repeated(keys, sizes, at, again[at])
+        if count > 1:
+            ends = range(at, at + length * count, length)
+            found.append(_loop(box, [items[n : n + length] for n in ends]))
+        else:
+            found.append(items[at])
+        at += length * count
+    return found
+
+
+def _repeated(
+    keys: Sequence[int], sizes: Sequence[int], at: int, again: Sequence[int]
+) -> tuple[int, int]:
+    """The length of the shortest step of a loop from a call on, and the number of steps; (1, 1)
+    without a loop. again: the next calls equal to the first."""
+    for second in again:
+        length = second - at
+        most = length * (_STEPS - 1)
+        if keys[at : at + most] != keys[second : second + most]:
+            continue
+        end = second + most
+        while end < len(keys) and keys[end] == keys[end - length]:
+            end += 1
+        count = (end - at) // length
+        if sum(sizes[at : at + length * count]) >= _CALLS:
+            return length, count
+    return 1, 1
+
+
+def _key(item: Box | Node) -> object:
+    """Equal for calls of the same line, and for calls of the same module by the same line."""
+    if isinstance(item, Node):
+        return item.title, item.place
+    if item.kind == "loop":
+        return tuple(map(_key, item.rounds[0]))
+    return item.path, item.place
+
+
+def _loop(parent: Box, rounds: list[list[Box | Node]]) -> Box:
+    """The box of a loop, with a box for each step that is more than one call."""
+    first = rounds[0]
+    place = next((item.place for item in first if item.place is not None), None)
+    names = [i.path[-1] if i.kind == "module" else i.title for i in first if isinstance(i, Box)]
+    text = _listed(names or [item.title for item in first], 3)
+    title = f"{text} × {len(rounds)}" + (f", {place}" if place is not None else "")
+    loop = Box("loop", title, parent.path, parent, place=place, rounds=rounds)
+    for number, items in enumerate(rounds):
+        step = items[0]
+        if len(items) > 1:
+            step = Box("step", f"step {number}", parent.path, loop, items)
+            for item in items:
+                if isinstance(item, Box):
+                    item.parent = step
+        elif isinstance(step, Box):
+            step.parent, step.title = loop, f"{step.title}, step {number}"
+        if isinstance(step, Box):
+            step.steps = number, number
+        loop.inside.append(step)
+    return loop
+
+
+# ---- runs
+
+
 def _into_runs(box: Box) -> None:
     """Fold what a box holds into runs, as often as there are too many."""
     waiting = [box]
@@ -103,38 +219,38 @@ def _into_runs(box: Box) -> None:
 
 
 def _runs(box: Box) -> list[Box | Node]:
-    titles = [item.title for item in box.inside]
-    size = max(-(-len(titles) // _MOST), 2)
-    period = _period(titles)
-    if period > 1:
-        size = -(-size // period) * period
+    size = max(-(-len(box.inside) // _MOST), 2)
     found: list[Box | Node] = []
-    for at in range(0, len(titles), size):
+    for at in range(0, len(box.inside), size):
         items = box.inside[at : at + size]
         if len(items) == 1:
             found.extend(items)
             continue
-        run = Box("run", _run_title(titles[at : at + size], period), box.path, box, items)
+        run = Box("run", _run_title(items), box.path, box, items)
         for item in items:
             if isinstance(item, Box):
                 item.parent = run
+        steps = [item.steps for item in items if isinstance(item, Box) and item.steps]
+        if len(steps) == len(items):
+            run.steps = steps[0][0], steps[-1][1]
+            run.title = f"steps {run.steps[0]}–{run.steps[1]}"
         found.append(run)
     return found
 
 
-def _period(titles: Sequence[str]) -> int:
-    """After how many calls the same ones come again; 0 where they do not."""
-    for period in range(1, min(64, len(titles) // 2) + 1):
-        same = sum(a == b for a, b in zip(titles, titles[period:], strict=False))
-        if same >= 0.95 * (len(titles) - period):
-            return period
-    return 0
+def _run_title(items: Sequence[Box | Node]) -> str:
+    """Calls by their names, calls of modules by the first and the last."""
+    boxes = [item for item in (items[0], items[-1]) if isinstance(item, Box)]
+    ends = [box.path[-1] for box in boxes if box.kind == "module"]
+    if len(set(ends)) == 2:
+        return f"{ends[0]} – {ends[1]}"
+    return f"{len(items)} calls: {_listed([item.title for item in items], 4)}"
 
 
-def _run_title(titles: Sequence[str], period: int) -> str:
-    first = list(dict.fromkeys(titles[:period] if period else titles))
-    text = ", ".join(first[:4]) + (", …" if len(first) > 4 else "")
-    return f"{text} × {len(titles) // period}" if period else f"{len(titles)} calls: {text}"
+def _listed(titles: Sequence[str], most: int) -> str:
+    """Titles without repetitions, the first ones of many."""
+    different = list(dict.fromkeys(titles))
+    return ", ".join(different[:most]) + (", …" if len(different) > most else "")
 
 
 def _around(boxes: list[Box]) -> Box | None:

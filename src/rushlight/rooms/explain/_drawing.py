@@ -21,7 +21,7 @@ from ._svg_text import coordinate as _n
 from ._svg_text import width as _width
 from ._svg_text import xml as _xml
 
-__all__ = ["dot", "html", "svg"]
+__all__ = ["DARK", "LIGHT", "dot", "html", "svg", "themed"]
 
 
 def svg(
@@ -44,23 +44,41 @@ def svg(
 
 
 def html(graph: Graph) -> str:
-    """The picture as a notebook shows it: it scrolls where it is too wide."""
-    return f'<div style="overflow: auto; max-width: 100%">{svg(graph)}</div>'
+    """The picture as a notebook shows it: it scrolls where it is too large, and is dark where the
+    notebook is."""
+    frame = f"overflow: auto; max-width: 100%; max-height: {graph.height}px"
+    theme = themed(".rl", LIGHT, DARK)
+    return f'{theme}<div style="{frame}">{svg(graph, fold=graph.fold)}</div>'
+
+
+_THEMES = """[data-jp-theme-light="{0}"] {1}, body.vscode-{2} {1}, html[theme="{2}"] {1}"""
+
+
+def themed(element: str, light: str, dark: str) -> str:
+    """A style for an element in a notebook of JupyterLab, VS Code or Colab, by the theme there."""
+    rules = zip(("true", "false"), ("light", "dark"), (light, dark), strict=True)
+    lines = [f"{_THEMES.format(jupyter, element, name)} {{ {to} }}" for jupyter, name, to in rules]
+    return f"<style>{' '.join(lines)}</style>"
 
 
 # ---- the picture
 
-_STYLE = """
-.rl { font: 14px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+LIGHT = """
   --paper: #ffffff; --ink: #1b2330; --soft: #667085; --line: #98a2b3; --module: #f2f4f7;
   --op: #5546c8; --own: #9d2f8f; --on: #ffffff; --leaf: #0f766e; --leafpaper: #f0fdfa;
   --name: #1d4ed8; --namepaper: #eff6ff; --grad: #b54708;
-  --back: #fedf89; --onback: #4e1d09; --backline: #dc9a1f }
-@media (prefers-color-scheme: dark) { .rl {
+  --back: #fedf89; --onback: #4e1d09; --backline: #dc9a1f"""
+DARK = """
   --paper: #11151c; --ink: #e6e9ef; --soft: #98a2b3; --line: #667085; --module: #1d2430;
   --op: #8b7cf6; --own: #e879d9; --on: #0d0b1f; --leaf: #5eead4; --leafpaper: #0d2320;
   --name: #93c5fd; --namepaper: #14213a; --grad: #fdb022;
-  --back: #6b4a0b; --onback: #fef0c7; --backline: #b98518 } }
+  --back: #6b4a0b; --onback: #fef0c7; --backline: #b98518"""
+_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+_STYLE = f"""
+.rl {{ font: 14px {_FONT};{LIGHT} }}
+@media (prefers-color-scheme: dark) {{ .rl {{{DARK} }} }}
+"""
+_STYLE += """\
 .rl .paper { fill: var(--paper) }
 .rl text { fill: var(--ink); text-anchor: middle }
 .rl .name { fill: var(--name); font-weight: 600 }

@@ -15,11 +15,12 @@ from typing import TypeAlias
 
 __all__ = [
     "ONE",
+    "PI",
     "ZERO",
     "Call",
-    "Choice",
     "Expression",
     "Name",
+    "Product",
     "Unfactored",
     "both",
     "call",
@@ -31,12 +32,13 @@ __all__ = [
     "matrix_product",
     "minus",
     "names_in",
-    "negated",
     "number",
     "opposite",
     "over",
+    "parts_of",
     "plus",
     "power",
+    "put",
     "times",
     "transposed",
     "written",
@@ -52,13 +54,6 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Sum:
-    """Terms added up, in the order in which they are written."""
-
-    terms: tuple[Expression, ...]
-
-
-@dataclass(frozen=True)
 class Product:
     """A number times factors, each with a whole exponent; a negative one stands below the bar."""
 
@@ -67,76 +62,22 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Power:
-    """base ^ exponent, where the exponent is no whole number."""
-
-    base: Expression
-    exponent: Expression
-
-
-@dataclass(frozen=True)
 class Call:
-    """A function of expressions, f(a, b); where its text has {}, an expression stands at each."""
+    """A function of expressions, f(a, b); where its text has {}, an expression stands at each.
+
+    Signs are functions too: "+"; "^", where the exponent is no whole number; "<" and the other
+    comparisons; "and", "or", "not"; "if" of a condition, what holds then, and what else; "@", the
+    product of matrices, and "ᵀ".
+    """
 
     function: str
-    arguments: tuple[Expression, ...]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    sign: str
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True)
-class Logic:
-    """word: "and" or "or"."""
-
-    word: str
     parts: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Opposite:
-    of: Expression
-
-
-@dataclass(frozen=True)
-class Choice:
-    """`yes` where the condition holds, `no` elsewhere."""
-
-    condition: Expression
-    yes: Expression
-    no: Expression
-
-
-@dataclass(frozen=True)
-class MatrixProduct:
-    parts: tuple[Expression, ...]
-
-
-@dataclass(frozen=True)
-class Transposed:
-    of: Expression
-
-
-Expression: TypeAlias = (
-    Name
-    | Sum
-    | Product
-    | Power
-    | Call
-    | Comparison
-    | Logic
-    | Opposite
-    | Choice
-    | MatrixProduct
-    | Transposed
-)
+Expression: TypeAlias = Name | Product | Call
 
 ZERO, ONE = Product(Fraction(0), ()), Product(Fraction(1), ())
-_PI = Name("π", scalar=True)
+PI = Name("π", scalar=True)
 _INFINITY, _NAN = Name("∞", scalar=True), Name("NaN", scalar=True)
 
 
@@ -159,17 +100,17 @@ def _plain(value: float) -> Expression:
 
 def _constants() -> Iterable[tuple[float, Expression]]:
     """The constants in the numbers of rules."""
-    root_pi, root_two_pi = _root(_PI), _root(times(number(2), _PI))
+    root_pi, root_two_pi = _root(PI), _root(times(number(2), PI))
     yield math.log(2), Call("log", (number(2),))
     yield math.log(10), Call("log", (number(10),))
-    yield math.pi, _PI
-    yield math.pi / 180, over(_PI, number(180))
-    yield 180 / math.pi, over(number(180), _PI)
+    yield math.pi, PI
+    yield math.pi / 180, over(PI, number(180))
+    yield 180 / math.pi, over(number(180), PI)
     yield math.sqrt(math.pi), root_pi
     yield 1 / math.sqrt(math.pi), over(ONE, root_pi)
     yield math.sqrt(2 * math.pi), root_two_pi
     yield 1 / math.sqrt(2 * math.pi), over(ONE, root_two_pi)
-    yield math.sqrt(2 / math.pi), _root(over(number(2), _PI))
+    yield math.sqrt(2 / math.pi), _root(over(number(2), PI))
     yield math.sqrt(2), _root(number(2))
     yield 1 / math.sqrt(2), over(ONE, _root(number(2)))
 
@@ -191,6 +132,14 @@ def number(value: float) -> Expression:
 
 
 # ---- algebra
+
+
+def _terms(sign: str, of: Iterable[Expression]) -> list[Expression]:
+    """Expressions, with the parts of those that are a call of the sign in their place."""
+    found: list[Expression] = []
+    for part in of:
+        found += part.parts if isinstance(part, Call) and part.function == sign else [part]
+    return found
 
 
 def _factors(of: Expression) -> Product:
@@ -233,11 +182,8 @@ def minus(of: Expression) -> Expression:
 
 
 def plus(*parts: Expression) -> Expression:
-    terms: list[Expression] = []
-    for part in parts:
-        terms += part.terms if isinstance(part, Sum) else [part]
-    terms = [t for t in terms if t != ZERO]
-    return Sum(tuple(terms)) if len(terms) > 1 else terms[0] if terms else ZERO
+    terms = [t for t in _terms("+", parts) if t != ZERO]
+    return Call("+", tuple(terms)) if len(terms) > 1 else terms[0] if terms else ZERO
 
 
 def _root(of: Expression) -> Expression:
@@ -253,7 +199,7 @@ def power(base: Expression, exponent: Expression) -> Expression:
             return _product(factors.number ** int(n), raised)
         if n.denominator == 2:
             return power(_root(base), Product(Fraction(n.numerator), ()))
-    return Power(base, exponent)
+    return Call("^", (base, exponent))
 
 
 def call(function: str, *arguments: Expression) -> Expression:
@@ -262,16 +208,14 @@ def call(function: str, *arguments: Expression) -> Expression:
 
 def matrix_product(*parts: Expression) -> Expression:
     """The product of matrices."""
-    factors: list[Expression] = []
-    for part in parts:
-        factors += part.parts if isinstance(part, MatrixProduct) else [part]
-    return MatrixProduct(tuple(factors))
+    return Call("@", tuple(_terms("@", parts)))
 
 
 def transposed(of: Expression) -> Expression:
-    if isinstance(of, Transposed):
-        return of.of
-    return Transposed(of)
+    match of:
+        case Call("ᵀ", (inner,)):
+            return inner
+    return Call("ᵀ", (of,))
 
 
 # ---- conditions
@@ -282,26 +226,22 @@ _OPPOSITES = {"<": "≥", ">": "≤", "≤": ">", "≥": "<", "==": "≠", "≠"
 
 def is_truth(of: Expression) -> bool:
     """Whether an expression is true or false."""
-    if isinstance(of, Call):
-        return of.function in ("isnan", "isfinite", "isinf")
-    return isinstance(of, (Comparison, Logic, Opposite))
+    truths = (*_OPPOSITES, "and", "or", "not", "isnan", "isfinite", "isinf")
+    return isinstance(of, Call) and of.function in truths
 
 
 def comparison(sign: str, left: Expression, right: Expression) -> Expression:
     if isinstance(left, Product) and not left.factors:
         left, right, sign = right, left, _MIRRORED[sign]
-    return Comparison(sign, left, right)
+    return Call(sign, (left, right))
 
 
 def _logic(word: str, parts: Iterable[Expression]) -> Expression:
     decides, changes_nothing = (ZERO, ONE) if word == "and" else (ONE, ZERO)
-    found: list[Expression] = []
-    for part in parts:
-        if part == decides:
-            return decides
-        if part != changes_nothing:
-            found += part.parts if isinstance(part, Logic) and part.word == word else [part]
-    return Logic(word, tuple(found)) if len(found) > 1 else found[0] if found else changes_nothing
+    found = [part for part in _terms(word, parts) if part != changes_nothing]
+    if decides in found:
+        return decides
+    return Call(word, tuple(found)) if len(found) > 1 else found[0] if found else changes_nothing
 
 
 def both(*parts: Expression) -> Expression:
@@ -314,20 +254,23 @@ def either(*parts: Expression) -> Expression:
 
 def opposite(of: Expression) -> Expression:
     """The opposite condition (of numbers: NaN apart)."""
-    if isinstance(of, Comparison):
-        return Comparison(_OPPOSITES[of.sign], of.left, of.right)
-    if isinstance(of, Logic):
-        return _logic("or" if of.word == "and" else "and", map(opposite, of.parts))
-    return of.of if isinstance(of, Opposite) else Opposite(of)
+    match of:
+        case Call("and" | "or" as word, parts):
+            return _logic("or" if word == "and" else "and", map(opposite, parts))
+        case Call("not", (inner,)):
+            return inner
+        case Call(sign, parts) if sign in _OPPOSITES:
+            return Call(_OPPOSITES[sign], parts)
+    return Call("not", (of,))
 
 
 def _at_points(condition: Expression) -> bool:
     """Whether a condition holds only where something is exactly 0, or infinite."""
-    if isinstance(condition, Comparison):
-        return condition.sign == "==" and condition.right in (ZERO, number(math.inf))
-    if isinstance(condition, Logic):
-        found = [_at_points(part) for part in condition.parts]
-        return any(found) if condition.word == "and" else all(found)
+    match condition:
+        case Call("==", (_, right)):
+            return right in (ZERO, number(math.inf))
+        case Call("and" | "or" as word, parts):
+            return (any if word == "and" else all)(map(_at_points, parts))
     return False
 
 
@@ -341,27 +284,30 @@ def choice(condition: Expression, yes: Expression, no: Expression) -> Expression
     if _at_points(condition) and yes == ZERO:
         return no
     match condition:
-        case Comparison("==", left, right) if yes == _put(no, left, right):
+        case Call("==", (left, right)) if yes == put(no, left, right):
             return no
-    if yes == ZERO and not isinstance(no, Choice):
+    if yes == ZERO and not (isinstance(no, Call) and no.function == "if"):
         condition, yes, no = opposite(condition), no, yes
-    return Choice(condition, yes, no)
+    return Call("if", (condition, yes, no))
 
 
 def _knowing(of: Expression, condition: Expression, holds: bool) -> Expression:
     """The expression where a condition holds, or does not."""
-    if isinstance(of, Choice) and of.condition in (condition, opposite(condition)):
-        return of.yes if (of.condition == condition) is holds else of.no
+    match of:
+        case Call("if", (known, yes, no)) if known in (condition, opposite(condition)):
+            return yes if (known == condition) is holds else no
     return of
 
 
-def _put(of: Expression, old: Expression, new: Expression) -> Expression:
+def put(of: Expression, old: Expression, new: Expression) -> Expression:
     """The expression with one part replaced by another."""
-    if of == old:
-        return new
-    if isinstance(of, Product):
-        powers = [power(_put(f, old, new), number(e)) for f, e in of.factors]
-        return times(Product(of.number, ()), *powers)
+    match of:
+        case _ if of == old:
+            return new
+        case Product(n, factors):
+            return times(Product(n, ()), *(power(put(f, old, new), number(e)) for f, e in factors))
+        case Call(function, parts):
+            return Call(function, tuple(put(part, old, new) for part in parts))
     return of
 
 
@@ -383,49 +329,35 @@ def factor_of(whole: Expression, gradient: Name) -> Expression:
         if len(held) == 1 and held[0][1] == 1:
             rest = [(f, e) for f, e in whole.factors if f != held[0][0]]
             return times(_product(whole.number, rest), factor_of(held[0][0], gradient))
-    if isinstance(whole, Choice) and gradient not in _leaves(whole.condition):
-        sides = (factor_of(side, gradient) for side in (whole.yes, whole.no))
-        return choice(whole.condition, *sides)
+    match whole:
+        case Call("if", (condition, *sides)) if gradient not in _leaves(condition):
+            return choice(condition, *(factor_of(side, gradient) for side in sides))
     raise Unfactored
 
 
-def _parts(of: Expression) -> tuple[Expression, ...]:
-    match of:
-        case Sum():
-            return of.terms
-        case Product():
-            return tuple(f for f, _ in of.factors)
-        case Power():
-            return of.base, of.exponent
-        case Call():
-            return of.arguments
-        case Comparison():
-            return of.left, of.right
-        case Logic() | MatrixProduct():
-            return of.parts
-        case Choice():
-            return of.condition, of.yes, of.no
-        case Opposite() | Transposed():
-            return (of.of,)
-    return ()
+def parts_of(of: Expression) -> tuple[Expression, ...]:
+    """The expressions that an expression is made of."""
+    if isinstance(of, Product):
+        return tuple(factor for factor, _ in of.factors)
+    return of.parts if isinstance(of, Call) else ()
 
 
 def _leaves(of: Expression) -> set[Expression]:
     if isinstance(of, Name):
         return {of}
-    return {leaf for part in _parts(of) for leaf in _leaves(part)}
+    return {leaf for part in parts_of(of) for leaf in _leaves(part)}
 
 
 def names_in(of: Expression) -> set[str]:
     return {leaf.text for leaf in _leaves(of) if isinstance(leaf, Name)}
 
 
-def is_number(of: Expression) -> bool:
+def _is_number(of: Expression) -> bool:
     """Whether an expression is made of numbers alone, no tensor."""
     return all(isinstance(leaf, Name) and leaf.scalar for leaf in _leaves(of))
 
 
-def negated(of: Expression) -> bool:
+def _negated(of: Expression) -> bool:
     return isinstance(of, Product) and of.number < 0
 
 
@@ -451,68 +383,56 @@ def _written(of: Expression, dot: str) -> tuple[str, int]:
     match of:
         case Name():
             return of.text, _ATOM
-        case Sum():
-            return _sum(of, dot), _SUM
         case Product():
             return _quotient(of, dot)
-        case Power():
-            exponent = _within(of.exponent, _ATOM, dot)
-            return f"{_within(of.base, _ATOM, dot)}^{exponent}", _POWER
+        case Call("+", terms):
+            return _sum(terms, dot), _SUM
+        case Call("^", sides):
+            return "^".join(_within(side, _ATOM, dot) for side in sides), _POWER
         case Call("√", (inner,)):
             return f"√{_within(inner, _ATOM, dot)}", _ATOM
         case Call("abs", (inner,)):
             return f"|{_written(inner, dot)[0]}|", _ATOM
-        case Call() if "{}" in of.function:
-            least = _WORDS if of.function.endswith(")") else _SUM
-            words = of.function.format(*(_within(a, least, dot) for a in of.arguments))
-            return words, _ATOM if of.function.endswith((")", "]")) else _WORDS
-        case Call():
-            arguments = ", ".join(_written(a, dot)[0] for a in of.arguments)
-            return f"{of.function}({arguments})", _ATOM
-        case Comparison():
-            sides = (_within(side, _SUM, dot) for side in (of.left, of.right))
-            return f" {of.sign} ".join(sides), _COMPARE
-        case Logic("and", (Comparison() as low, Comparison() as high)):
-            between = _between(low, high, dot)
-            if between:
-                return between, _COMPARE
-    match of:
-        case Logic():
-            least = _AND if of.word == "and" else _OR
-            parts = (_within(part, least + 1, dot) for part in of.parts)
-            return f" {of.word} ".join(parts), least
-        case Opposite():
-            return f"not {_within(of.of, _NOT, dot)}", _NOT
-        case Choice():
-            yes, condition = _within(of.yes, _SUM, dot), _within(of.condition, _OR, dot)
-            return f"{yes} if {condition} else {_within(of.no, _CHOICE, dot)}", _CHOICE
-        case MatrixProduct():
-            return " · ".join(_within(part, _POWER, dot) for part in of.parts), _PRODUCT
-        case Transposed():
-            return f"{_within(of.of, _ATOM, dot)}ᵀ", _ATOM
-    raise TypeError(f"{type(of).__name__} has no text")
+        case Call("and", (Call() as low, Call() as high)) if between := _between(low, high, dot):
+            return between, _COMPARE
+        case Call("and" | "or" as word, parts):
+            least = _AND if word == "and" else _OR
+            return f" {word} ".join(_within(part, least + 1, dot) for part in parts), least
+        case Call("not", (inner,)):
+            return f"not {_within(inner, _NOT, dot)}", _NOT
+        case Call("if", (condition, yes, no)):
+            holds = f"{_within(yes, _SUM, dot)} if {_within(condition, _OR, dot)}"
+            return f"{holds} else {_within(no, _CHOICE, dot)}", _CHOICE
+        case Call("@", parts):
+            return " · ".join(_within(part, _POWER, dot) for part in parts), _PRODUCT
+        case Call("ᵀ", (inner,)):
+            return f"{_within(inner, _ATOM, dot)}ᵀ", _ATOM
+        case Call(sign, sides) if sign in _OPPOSITES:
+            return f" {sign} ".join(_within(side, _SUM, dot) for side in sides), _COMPARE
+        case Call(words, parts) if "{}" in words:
+            least = _WORDS if words.endswith(")") else _SUM
+            text = words.format(*(_within(part, least, dot) for part in parts))
+            return text, _ATOM if words.endswith((")", "]")) else _WORDS
+    arguments = ", ".join(_written(part, dot)[0] for part in of.parts)
+    return f"{of.function}({arguments})", _ATOM
 
 
-def _between(low: Comparison, high: Comparison, dot: str) -> str:
-    """a ≤ x ≤ b, where x is compared with both."""
-    if low.left != high.left or _MIRRORED[low.sign][0] == low.sign[0]:
+def _between(low: Call, high: Call, dot: str) -> str:
+    """a ≤ x ≤ b, where x is compared with both; "" of others."""
+    if {low.function, high.function} - set("<>≤≥") or low.parts[0] != high.parts[0]:
         return ""
-    if {low.sign, high.sign} - set("<>≤≥") or _upward(low.sign) == _upward(high.sign):
-        return ""
-    if _upward(low.sign):
+    if low.function in "<≤":
         low, high = high, low
-    ends = [_within(end, _SUM, dot) for end in (low.right, low.left, high.right)]
-    return f"{ends[0]} {_MIRRORED[low.sign]} {ends[1]} {high.sign} {ends[2]}"
+    if low.function in "<≤" or high.function in ">≥":
+        return ""
+    ends = [_within(end, _SUM, dot) for end in (low.parts[1], *high.parts)]
+    return f"{ends[0]} {_MIRRORED[low.function]} {ends[1]} {high.function} {ends[2]}"
 
 
-def _upward(sign: str) -> bool:
-    return sign in "<≤"
-
-
-def _sum(of: Sum, dot: str) -> str:
+def _sum(terms: Iterable[Expression], dot: str) -> str:
     text = ""
-    for term in of.terms:
-        if text and negated(term):
+    for term in terms:
+        if text and _negated(term):
             text += f" − {_within(minus(term), _PRODUCT, dot)}"
         else:
             text += (" + " if text else "") + _within(term, _PRODUCT, dot)
@@ -521,9 +441,9 @@ def _sum(of: Sum, dot: str) -> str:
 
 def _rank(factor: Expression) -> int:
     """The place of a factor in a product: numbers, names, functions, sums."""
-    if is_number(factor):
+    if _is_number(factor):
         return 0
-    if isinstance(factor, (Sum, Choice)):
+    if isinstance(factor, Call) and factor.function in ("+", "if"):
         return 3
     return 1 if isinstance(factor, Name) else 2
 
@@ -558,17 +478,16 @@ def _factors_text(n: str, factors: list[tuple[Expression, int]], dot: str) -> tu
     text = pieces[0] if pieces else ""
     for factor, exponent in sorted(factors, key=lambda item: _rank(item[0])):
         if exponent > 1:
-            piece, strength = (
-                f"{_within(factor, _ATOM, dot)}{str(exponent).translate(_RAISED)}",
-                _POWER,
-            )
+            piece = _within(factor, _ATOM, dot) + str(exponent).translate(_RAISED)
+            strength = _POWER
         elif alone:
             piece, strength = _written(factor, dot)
         else:
-            piece = _within(factor, _PRODUCT if isinstance(factor, MatrixProduct) else _POWER, dot)
+            matrices = isinstance(factor, Call) and factor.function == "@"
+            piece = _within(factor, _PRODUCT if matrices else _POWER, dot)
         if text:
             text += f" {'·' if scalars else dot} {piece}"
         else:
             text = piece
-        scalars = scalars and is_number(factor)
+        scalars = scalars and _is_number(factor)
     return text, strength if alone or not factors else _PRODUCT

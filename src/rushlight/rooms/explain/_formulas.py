@@ -1,9 +1,9 @@
 """The local gradient of each argument of each op, as a short formula that a person reads.
 
-The formulas come from the op table. A rule is Python of one or a few lines: the source of the rule
-is run here with the op's values as names in the place of tensors, and the result becomes the text
-(`_expressions.py`). The words `formula=` and `written=` of a statement (ops/README.md) give the
-text where a rule is no formula, and the text of a call inside another op's rule.
+The formulas come from the op table. A rule is Python of one or a few lines: it is run here with
+symbols in the place of tensors, and what comes out becomes the text (`_expressions.py`). The words
+`formula=` and `written=` of a statement (ops/README.md) give the text where a rule is no formula,
+and the text of a call inside another op's rule.
 
 The formulas hold for real numbers: conjugates, conversions between element types, and the sums over
 broadcast dimensions are left out. So are the cases in which a rule keeps NaN away from a single
@@ -16,21 +16,20 @@ it: `σ · (1 − σ), σ = sigmoid(input)`.
 
 from __future__ import annotations
 
-import ast
 import builtins
 import functools
 import math
-import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import FunctionType, ModuleType
-from typing import Any, TypeGuard
+from contextvars import ContextVar
+from types import BuiltinFunctionType, CellType, FunctionType
+from typing import Any
 
 from .. import _core
 from . import _expressions as ex
 from ._expressions import Expression, Name
-from ._rules import Rule, node_of, rule, stated
+from ._rules import Rule, rule, stated
 
 __all__ = ["Formula", "Rule", "local_gradient", "rule"]
 
@@ -125,53 +124,81 @@ def _reads(text: str, values: set[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in _WORD.findall(text) if word in values))
 
 
-_LONG = 60
+_LONG, _LONGEST = 60, 150
+"""Letters of a formula that has names for its parts, and of what nobody reads."""
 
 
 def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, object]) -> Formula:
     """The formula of a rule. A long formula has names for its parts."""
     try:
-        short = _told(op, argument, function, values, None)
-        if len(short.text) <= _LONG:
-            return short
-        named = _told(op, argument, function, values, {})
-    except _NO_FORMULA:
+        whole = _result(op, argument, function, values)
+    except Exception:  # a rule may be any Python
         return _derived(op, argument, function, {}) if values else _NONE
-    return named if len(named.text) < len(short.text) else short
-
-
-def _told(
-    op: _core.Op,
-    argument: str,
-    function: FunctionType,
-    values: dict[str, object],
-    parts: dict[str, Expression] | None,
-) -> Formula:
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount]
-    result = _Reading(parts).called(function, [_value_of(op, name, values) for name in names], {})
-    if isinstance(result, tuple):
-        result = result[_position(op, argument)]
-    whole = ex.ZERO if result is None else _expression(result)
-    if ex.is_truth(whole):
-        whole = ex.choice(whole, ex.ONE, ex.ZERO)
     is_factor = True
-    if names[:1] in (("g",), ("gs",)):
+    if function.__code__.co_varnames[:1] in (("g",), ("gs",)):
         try:
             whole = ex.factor_of(whole, _G)
             is_factor = _G.text not in ex.names_in(whole)
         except ex.Unfactored:
             is_factor = False
+    short = _told(op, whole, is_factor, {})
+    if len(short.text) <= _LONG:
+        return short
+    named = _told(op, *_with_names(whole, is_factor))
+    best = min(short, named, key=lambda formula: len(formula.text))
+    return best if len(best.text) <= _LONGEST else _NONE
+
+
+def _result(
+    op: _core.Op, argument: str, function: FunctionType, values: dict[str, object]
+) -> Expression:
+    """The result of a rule for an argument, as an expression."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    result = _run(function, [_value_of(op, name, values) for name in names], {})
+    if isinstance(result, tuple):
+        result = result[_position(op, argument)]
+    whole = _expression(result)
+    if _UNKNOWN.text in ex.names_in(whole):
+        raise _Unreadable(argument)
+    return ex.choice(whole, ex.ONE, ex.ZERO) if ex.is_truth(whole) else whole
+
+
+def _told(
+    op: _core.Op, whole: Expression, is_factor: bool, parts: dict[str, Expression]
+) -> Formula:
+    """An expression as a formula, with names for some parts."""
     dot = "·" if is_factor else "⊙"
     text = ex.written(whole, dot)
     used = ex.names_in(whole)
-    for name, of in reversed((parts or {}).items()):
-        if name in used:
-            text += f", {name} = {ex.written(of, dot)}"
-            used |= ex.names_in(of)
+    for name, of in parts.items():
+        text += f", {name} = {ex.written(of, dot)}"
+        used |= ex.names_in(of)
     # "input" of "input.shape" and "dims" of "dims⁻¹".
     reads = {re.split(r"[^A-Za-z0-9_]", name)[0] for name in used}
     return Formula(text, is_factor, _reads(text, reads & _values(op)))
+
+
+def _with_names(
+    whole: Expression, is_factor: bool
+) -> tuple[Expression, bool, dict[str, Expression]]:
+    """An expression with names for the calls in it that come more than once, the largest first."""
+    parts: dict[str, Expression] = {}
+    free = ["σ", "τ"]
+    while free:
+        counts: dict[Expression, int] = {}
+        waiting = [whole]
+        for of in waiting:
+            waiting += ex.parts_of(of)
+            if isinstance(of, ex.Call):
+                counts[of] = counts.get(of, 0) + 1
+        again = [of for of, count in counts.items() if count > 1]
+        if not again:
+            break
+        part = max(again, key=lambda of: len(ex.written(of)))
+        name = free.pop(-1 if part.function == "tanh" else 0)
+        parts[name] = part
+        whole = ex.put(whole, part, Name(name))
+    return whole, is_factor, parts
 
 
 def _position(op: _core.Op, argument: str) -> int:
@@ -194,23 +221,8 @@ class _Unreadable(Exception):
     """A rule, or a part of it, is no formula."""
 
 
-@dataclass(frozen=True)
-class _Unknown:
-    """The result of a part of a rule that is no formula, which the rule may not need."""
-
-    why: str
-
-
-# Errors while a rule is read, which may be any Python.
-_NO_FORMULA = (
-    _Unreadable,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+_UNKNOWN = Name("?")
+"""The result of a part of a rule that is no formula, which the rule may not need."""
 
 
 class _RealType:
@@ -228,18 +240,18 @@ def _value_of(op: _core.Op, name: str, values: dict[str, object]) -> object:
     if name in values:
         return values[name]
     if name == "gs":
-        return (_G,) + (None,) * 8
+        return (_Symbol(_G),) + (None,) * 8
     if re.fullmatch(r"g\d", name):
         return None  # of several results, only the first is looked at
     if name == "needs":
         return (1,) * 16
     if name in op.entry.function.params or name == "out" or re.fullmatch(r"out\d", name):
-        return Name(name, scalar=_is_number(op, name))
+        return _Symbol(Name(name, scalar=_is_number(op, name)))
     if name == "g":
-        return _G
+        return _Symbol(_G)
     if name.endswith("_dtype"):
         return _REAL_TYPE
-    return Name(f"{name.removesuffix('_shape')}.shape")
+    return _Symbol(Name(f"{name.removesuffix('_shape')}.shape"))
 
 
 def _is_number(op: _core.Op, name: str) -> bool:
@@ -247,42 +259,26 @@ def _is_number(op: _core.Op, name: str) -> bool:
     return found is not None and {w.strip() for w in found[1].split("|")} <= _NUMBER_TYPES
 
 
+_EXPRESSIONS = (Name, ex.Product, ex.Call)
+
+
 def _expression(value: object) -> Expression:
-    if _is_symbolic(value):
+    if value is None:  # no gradient
+        return ex.ZERO
+    if isinstance(value, _Symbol):
+        return value.of
+    if isinstance(value, _EXPRESSIONS):
         return value
-    if isinstance(value, bool):
-        return ex.ONE if value else ex.ZERO
     if isinstance(value, (int, float)):
         return ex.number(value)
     raise _Unreadable(f"{type(value).__name__} in a formula")
 
 
-_EXPRESSIONS: tuple[type, ...] = ex.Expression.__args__
-
-
-def _known(value: object) -> object:
-    if isinstance(value, _Unknown):
-        raise _Unreadable(value.why)
-    return value
-
-
-def _is_symbolic(value: object) -> TypeGuard[Expression]:
-    return isinstance(value, _EXPRESSIONS)
-
-
-@dataclass(frozen=True)
-class _Method:
-    """A method of a tensor, before it is called."""
-
-    name: str
-    of: Expression
-
-
 # ---- what the ops of a rule are in a formula
 
 
-def _same(x: Expression, *_: object) -> Expression:
-    return x
+def _same(x: object, *_: object) -> Expression:
+    return _expression(x)
 
 
 def _product(a: Expression, b: Expression) -> Expression:
@@ -310,7 +306,7 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "where": lambda c, a, b: ex.choice(_truth(c), _expression(a), _expression(b)),
     "zeros_like": lambda *_: ex.ZERO,
     "matmul": _elements(ex.matrix_product),
-    "t": ex.transposed,
+    "t": _elements(ex.transposed),
     "_div_floor": _elements(lambda a, b: ex.call("floor", ex.over(a, b))),
     "_div_trunc": _elements(lambda a, b: ex.call("trunc", ex.over(a, b))),
     "softplus": _elements(lambda x, *_: ex.call("log1p", ex.call("exp", x))),
@@ -318,8 +314,8 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "_erfcx_slope": lambda x, n: _of_erfcx(_expression(x), n),
     "xlogy": _elements(lambda a, b: _product(a, ex.call("log", b))),
     "xlog1py": _elements(lambda a, b: _product(a, ex.call("log1p", b))),
-    "_sinc_slope": _elements(lambda x: _of_sinc(x, _product(ex._PI, x))),
-    "_embedding_again": lambda x, at, *_: ex.call("{}[{}]", x, _expression(at)),
+    "_sinc_slope": _elements(lambda x: _of_sinc(x, _product(ex.PI, x))),
+    "_embedding_again": _elements(lambda x, at, *_: ex.call("{}[{}]", x, at)),
 }
 
 
@@ -333,7 +329,7 @@ def _of_erfcx(x: Expression, order: object) -> Expression:
         return ex.call("erfcx_derivative", _expression(order), x)
     two = ex.number(2)
     steep = _product(two, _product(x, ex.call("erfcx", x)))
-    return ex.plus(steep, ex.minus(ex.over(two, ex.power(ex._PI, ex.number(0.5)))))
+    return ex.plus(steep, ex.minus(ex.over(two, ex.power(ex.PI, ex.number(0.5)))))
 
 
 def _as_written(op: _core.Op, arguments: list[object]) -> Expression:
@@ -346,32 +342,6 @@ def _as_written(op: _core.Op, arguments: list[object]) -> Expression:
     return parts[0] if words == "{input}" else ex.call(re.sub(r"{\w+}", "{}", words), *parts)
 
 
-_BINARY: dict[type[ast.operator], tuple[object, Callable[..., Expression]]] = {
-    ast.Add: (operator.add, ex.plus),
-    ast.Sub: (operator.sub, lambda a, b: ex.plus(a, ex.minus(b))),
-    ast.Mult: (operator.mul, _product),
-    ast.Div: (operator.truediv, ex.over),
-    ast.Pow: (operator.pow, ex.power),
-    ast.MatMult: (operator.matmul, ex.matrix_product),
-    ast.BitAnd: (operator.and_, ex.both),
-    ast.BitOr: (operator.or_, ex.either),
-}
-_UNARY: dict[type[ast.unaryop], tuple[object, Callable[..., Expression]]] = {
-    ast.USub: (operator.neg, ex.minus),
-    ast.UAdd: (operator.pos, _same),
-    ast.Invert: (operator.invert, ex.opposite),
-    ast.Not: (operator.not_, ex.opposite),
-}
-_COMPARE: dict[type[ast.cmpop], tuple[Any, str]] = {
-    ast.Eq: (operator.eq, "=="),
-    ast.NotEq: (operator.ne, "≠"),
-    ast.Lt: (operator.lt, "<"),
-    ast.LtE: (operator.le, "≤"),
-    ast.Gt: (operator.gt, ">"),
-    ast.GtE: (operator.ge, "≥"),
-}
-
-
 def _truth(condition: object) -> Expression:
     """A value as a condition: of numbers, what is not 0 holds."""
     found = _expression(condition)
@@ -380,7 +350,7 @@ def _truth(condition: object) -> Expression:
     return ex.comparison("≠", found, ex.ZERO)
 
 
-def _called_op(op: _core.Op, arguments: list[object]) -> Expression:
+def _called_op(op: _core.Op, arguments: list[object]) -> object:
     """The result of an op: as its statement writes a call, by `_OPS`, by its own composed forward,
     or as a function of its name."""
     if op.entry.written:
@@ -390,265 +360,182 @@ def _called_op(op: _core.Op, arguments: list[object]) -> Expression:
         return _OPS[name](*arguments)
     forward = op.entry.traced_forward
     if name.startswith("_") and forward is not None:
-        return _Reading(None).called(forward, arguments, {})
+        return forward(*arguments)
     if name.startswith("_") and name.endswith("_transpose"):
         return ex.call(name.strip("_").removesuffix("_transpose") + "ᵀ", _expression(arguments[0]))
     shown = [_expression(a) for a in arguments if a is not None and not isinstance(a, str)]
     return ex.call(name.lstrip("_"), *shown)
 
 
-# ---- reading a rule
-
-_SYMBOLS = {"s": "σ", "t": "τ"}  # what a local variable of a rule is in a formula
-_MAX_DEPTH = 12
+# ---- running a rule
 
 
-class _Reading:
-    """Runs the source of a rule with names for tensors. parts: takes what local variables stand
-    for, where they are to keep their names."""
+class _Undecided(Exception):
+    """A rule goes one way where a condition holds, and another way elsewhere."""
 
-    def __init__(self, parts: dict[str, Expression] | None) -> None:
-        self.parts = parts
-        self.depth = 0
-
-    def called(self, function: FunctionType, args: list[object], named: dict[str, object]) -> Any:
-        """The result of a function."""
-        node = node_of(function)
-        if node is None or self.depth == _MAX_DEPTH:
-            raise _Unreadable(function.__name__)
-        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-        scope = _Scope(function, {})
-        variable = node.args.vararg
-        if variable is not None:
-            scope.local[variable.arg] = tuple(args[len(names) :])
-        elif len(args) > len(names):
-            raise _Unreadable(function.__name__)
-        defaults = function.__defaults__ or ()
-        scope.local |= dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-        scope.local |= dict(zip(names, args, strict=False)) | (function.__kwdefaults__ or {})
-        scope.local |= named
-        self.depth += 1
-        try:
-            if isinstance(node, ast.Lambda):
-                return self.value(node.body, scope)
-            return self.run(node.body, scope)
-        finally:
-            self.depth -= 1
-
-    # statements
-
-    def run(self, body: list[ast.stmt], scope: _Scope) -> object:
-        for at, statement in enumerate(body):
-            match statement:
-                case ast.Return(value=ast.expr() as value):
-                    return self.value(value, scope)
-                case ast.Assign(targets=[target], value=value):
-                    self.assign(target, self.perhaps(value, scope), scope)
-                case ast.AnnAssign(target=target, value=ast.expr() as value):
-                    self.assign(target, self.perhaps(value, scope), scope)
-                case ast.If():
-                    test = _known(self.value(statement.test, scope))
-                    rest = body[at + 1 :]
-                    if not _is_symbolic(test):
-                        return self.run(
-                            [*(statement.body if test else statement.orelse), *rest], scope
-                        )
-                    yes = self.run([*statement.body, *rest], scope.copy())
-                    no = self.run([*statement.orelse, *rest], scope.copy())
-                    return ex.choice(_truth(test), _expression(yes), _expression(no))
-                case ast.Expr(value=ast.Constant()) | ast.Assert():
-                    pass
-                case _:
-                    raise _Unreadable(type(statement).__name__)
-        raise _Unreadable("a function without a value")
-
-    def assign(self, target: ast.expr, value: object, scope: _Scope) -> None:
-        match target:
-            case ast.Name(id=name):
-                scope.local[name] = self.part(name, value)
-            case ast.Tuple(elts=targets) if isinstance(value, tuple):
-                for one, part in zip(targets, value, strict=False):
-                    self.assign(one, part, scope)
-            case _:
-                raise _Unreadable("an assignment to no name")
-
-    def part(self, name: str, value: object) -> object:
-        """A name for a value, where parts have names."""
-        if self.parts is None or not isinstance(value, (ex.Call, ex.Choice)):
-            return value
-        shown = _SYMBOLS.get(name)
-        if shown is None or shown in self.parts:
-            return value
-        self.parts[shown] = value
-        return Name(shown)
-
-    # expressions
-
-    def perhaps(self, node: ast.expr, scope: _Scope) -> object:
-        try:
-            return self.value(node, scope)
-        except _Unreadable as error:
-            return _Unknown(str(error))
-
-    def value(self, node: ast.expr, scope: _Scope) -> Any:
-        match node:
-            case ast.Constant(value=value):
-                return value
-            case ast.Name(id=name):
-                return scope.find(name)
-            case ast.Attribute(value=of, attr=name):
-                return _attribute(self.value(of, scope), name)
-            case ast.BinOp():
-                sides = self.value(node.left, scope), self.value(node.right, scope)
-                return _applied(_BINARY.get(type(node.op)), *sides)
-            case ast.UnaryOp():
-                return _applied(_UNARY[type(node.op)], self.value(node.operand, scope))
-            case ast.Compare(left=left, ops=[how], comparators=[right]):
-                return _comparison(how, self.value(left, scope), self.value(right, scope))
-            case ast.BoolOp():
-                return self.logic(node, scope)
-            case ast.IfExp():
-                test = _known(self.value(node.test, scope))
-                if not _is_symbolic(test):
-                    return self.value(node.body if test else node.orelse, scope)
-                yes, no = (_expression(self.value(n, scope)) for n in (node.body, node.orelse))
-                return ex.choice(_truth(test), yes, no)
-            case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                return tuple(self.value(part, scope) for part in parts)
-            case ast.Subscript():
-                of, at = self.value(node.value, scope), self.value(node.slice, scope)
-                if isinstance(of, tuple) and isinstance(at, int):
-                    return of[at]
-                if isinstance(of, Name) and of.text.endswith(".shape"):
-                    return of if isinstance(at, _Unknown) else Name(f"{of.text}[{at}]", scalar=True)
-            case ast.Call():
-                return self.call(node, scope)
-        raise _Unreadable(type(node).__name__)
-
-    def logic(self, node: ast.BoolOp, scope: _Scope) -> object:
-        is_and = isinstance(node.op, ast.And)
-        found: list[Expression] = []
-        for part in node.values:
-            value = _known(self.value(part, scope))
-            if _is_symbolic(value):
-                found.append(_truth(value))
-            elif bool(value) is not is_and:
-                return value
-        return (ex.both if is_and else ex.either)(*found) if found else is_and
-
-    def call(self, node: ast.Call, scope: _Scope) -> object:
-        function = self.value(node.func, scope)
-        args: list[object] = []
-        for part in node.args:
-            if isinstance(part, ast.Starred):
-                args += self.value(part.value, scope)
-            else:
-                args.append(self.perhaps(part, scope))
-        named = {k.arg: self.perhaps(k.value, scope) for k in node.keywords if k.arg is not None}
-        if function is isinstance:
-            return _is_instance(*args)
-        if function in (tuple, builtins.float) and len(args) == 1:
-            return args[0]
-        if isinstance(function, _Method):
-            return _called_method(function, args, named)
-        if isinstance(function, _core.Op):
-            return _called_op(function, [*args, *named.values()])
-        if isinstance(function, _core.Public):
-            function = function.__wrapped__
-        if isinstance(function, FunctionType):
-            name = function.__name__
-            if name in _OPS:
-                return _OPS[name](*args)
-            entry = getattr(function, "entry", None)
-            if entry is not None:
-                shown = [_expression(a) for a in args if a is not None]
-                return ex.call(entry.name.lstrip("_"), *shown)
-            return self.called(function, args, named)
-        numbers = all(isinstance(a, (int, float)) for a in args)
-        if numbers and getattr(function, "__module__", "") == "math":
-            return function(*args)
-        raise _Unreadable(f"a call of {function!r}")
+    def __init__(self, condition: Expression) -> None:
+        self.condition = condition
 
 
-@dataclass
-class _Scope:
-    function: FunctionType
-    local: dict[str, object]
-
-    def copy(self) -> _Scope:
-        return _Scope(self.function, dict(self.local))
-
-    def find(self, name: str) -> object:
-        if name in self.local:
-            return self.local[name]
-        free = self.function.__code__.co_freevars
-        if name in free and self.function.__closure__ is not None:
-            return self.function.__closure__[free.index(name)].cell_contents
-        if name in self.function.__globals__:
-            return self.function.__globals__[name]
-        return getattr(builtins, name)
+_decided: ContextVar[dict[Expression, bool]] = ContextVar("decided")
+"""The conditions of which it is settled, while a rule runs, whether they hold."""
 
 
-def _attribute(of: object, name: str) -> object:
-    if not _is_symbolic(of):
-        if isinstance(of, (ModuleType, _RealType, FunctionType, _core.Op)):
-            return getattr(of, name)
-        raise _Unreadable(f"attribute {name}")
-    if name in ("mH", "mT", "H", "T"):
-        return ex.transposed(of)
-    if name == "dtype":
-        return _REAL_TYPE
-    if name == "real":
+def _run(
+    function: Callable[..., Any], values: list[object], decided: dict[Expression, bool]
+) -> Any:
+    """The result of a function; a choice, where it goes two ways."""
+    before = _decided.set(decided)
+    try:
+        return _stand_in(function)(*values)
+    except _Undecided as found:
+        condition = found.condition
+    finally:
+        _decided.reset(before)
+    ways = (_run(function, values, {**decided, condition: holds}) for holds in (True, False))
+    return _either(condition, *ways)
+
+
+def _either(condition: Expression, yes: Any, no: Any) -> Any:
+    if isinstance(yes, tuple):
+        return tuple(_either(condition, *parts) for parts in zip(yes, no, strict=True))
+    return ex.choice(condition, _expression(yes), _expression(no))
+
+
+def _stand_in(of: Any) -> Any:
+    """What a rule gets for a function or an op that it calls: the function with stand-ins for
+    what it calls in turn; what makes an expression for ops, and for what `_OPS` has."""
+    name = getattr(of, "__name__", "")
+    if isinstance(of, _core.Public):
+        of = of.__wrapped__
+    if isinstance(of, _core.Op):
+        return lambda *args, **named: _symbol(_called_op, of, [*args, *named.values()])
+    if isinstance(of, BuiltinFunctionType):
+        return lambda *args, **named: _symbol(of, *args, **named)
+    if of is tuple:
+        return lambda of: of
+    if not isinstance(of, FunctionType):
         return of
-    if name in ("shape", "ndim"):
-        if isinstance(of, Name):
-            return Name(f"{of.text}.{name}", scalar=True)
-        raise _Unreadable(name)
-    return _Method(name, of)
+    if name in _OPS:
+        return lambda *args, **_: _symbol(_OPS[name], *args)
+    if hasattr(of, "entry"):
+        return lambda *args, **_: _symbol(_called_op, of, list(args))
+
+    def called(*args: object, **named: object) -> object:
+        code, known = of.__code__, {**vars(builtins), **of.__globals__}
+        names = {name: _stand_in(known[name]) for name in code.co_names if name in known}
+        cells = tuple(CellType(_stand_in(cell.cell_contents)) for cell in of.__closure__ or ())
+        twin = FunctionType(code, {**of.__globals__, **names}, name, of.__defaults__, cells)
+        twin.__kwdefaults__ = of.__kwdefaults__
+        return _symbol(twin, *args, **named)
+
+    return called
 
 
-def _called_method(method: _Method, args: list[object], named: dict[str, object]) -> Expression:
-    if method.name in _OPS:
-        return _OPS[method.name](method.of, *args)
-    op = getattr(getattr(_core.Tensor, method.name, None), "entry", None)
+class _Symbol:
+    """What stands for a tensor or a number while a rule runs: what the rule does with symbols
+    becomes an expression. To `isinstance` a symbol is a tensor, and ops hand it on."""
+
+    def __init__(self, of: Expression) -> None:
+        self.of = of
+
+    @property
+    def __class__(self) -> Any:
+        return _core.Tensor
+
+    @classmethod
+    def __torch_function__(
+        cls, op: Any, types: object, args: Any = (), kwargs: dict[str, object] | None = None
+    ) -> object:
+        return _stand_in(op)(*args, **(kwargs or {}))
+
+    __iter__ = None  # `__getitem__` alone would give places without end
+
+    def __bool__(self) -> bool:
+        condition = _truth(self)
+        if condition in (ex.ZERO, ex.ONE):
+            return condition == ex.ONE
+        decided = _decided.get()
+        if condition not in decided:
+            raise _Undecided(condition)
+        return decided[condition]
+
+    def __getitem__(self, at: object) -> object:
+        if isinstance(self.of, Name) and self.of.text.endswith(".shape"):
+            if isinstance(at, slice):
+                at = ":".join("" if end is None else str(end) for end in (at.start, at.stop))
+            return _Symbol(Name(f"{self.of.text}[{at}]", scalar=True))
+        raise _Unreadable("an index")
+
+    def __getattr__(self, name: str) -> object:
+        if name in ("mH", "mT", "H", "T"):
+            return _Symbol(ex.transposed(self.of))
+        if name == "dtype":
+            return _REAL_TYPE
+        if name == "real":
+            return self
+        if name in ("shape", "ndim"):
+            named = isinstance(self.of, Name)
+            return _Symbol(Name(f"{self.of.text}.{name}", scalar=True) if named else _UNKNOWN)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **named: _symbol(_called_method, name, self.of, args, named)
+
+
+def _symbol(made: Callable[..., object], *args: object, **named: object) -> object:
+    """What a call gives to a rule: a symbol, where that is an expression or not known."""
+    try:
+        found = made(*args, **named)
+    except _Undecided:
+        raise
+    except Exception:  # a rule may be any Python
+        return _Symbol(_UNKNOWN)
+    return _Symbol(found) if isinstance(found, _EXPRESSIONS) else found
+
+
+def _operators() -> None:
+    """Give symbols the operators of Python."""
+
+    def operator(make: Callable[..., Expression], turned: bool) -> Callable[..., object]:
+        def of(*values: object) -> object:
+            parts = [_expression(v) for v in (values[::-1] if turned else values)]
+            return _Symbol(make(*parts))
+
+        return of
+
+    two = {
+        "add": ex.plus,
+        "sub": lambda a, b: ex.plus(a, ex.minus(b)),
+        "mul": _product,
+        "truediv": ex.over,
+        "pow": ex.power,
+        "matmul": ex.matrix_product,
+        "and": ex.both,
+        "or": ex.either,
+    }
+    for name, make in two.items():
+        setattr(_Symbol, f"__{name}__", operator(make, False))
+        setattr(_Symbol, f"__r{name}__", operator(make, True))
+    for name, make in {"neg": ex.minus, "pos": _same, "invert": ex.opposite}.items():
+        setattr(_Symbol, f"__{name}__", operator(make, False))
+    signs = {"eq": "==", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
+    for name, sign in signs.items():
+        setattr(_Symbol, f"__{name}__", operator(functools.partial(ex.comparison, sign), False))
+
+
+_operators()
+
+
+def _called_method(
+    name: str, of: Expression, args: tuple[object, ...], named: dict[str, object]
+) -> object:
+    if name in _OPS:
+        return _OPS[name](of, *args)
+    op = getattr(getattr(_core.Tensor, name, None), "entry", None)
     if op is not None and op.written:
-        return _as_written(op.function, [method.of, *args])
-    if method.name == "numel" or (method.name == "sum" and ex.is_truth(method.of)):
+        return _as_written(op.function, [of, *args])
+    if name == "numel" or (name == "sum" and ex.is_truth(of)):
         return _N
-    shown = [_expression(a) for a in args]
     # `keepdim` is about the shape alone.
-    shown += [_expression(v) for k, v in named.items() if k != "keepdim"]
-    return ex.call(method.name, method.of, *shown)
-
-
-def _applied(how: tuple[Any, Callable[..., Expression]] | None, *values: object) -> object:
-    if how is None:
-        raise _Unreadable("an operator")
-    plain, made = how
-    if any(map(_is_symbolic, values)):
-        return made(*map(_expression, values))
-    if not all(isinstance(v, (int, float)) for v in values):
-        raise _Unreadable("an operator on no number")
-    return plain(*values)
-
-
-def _comparison(how: ast.cmpop, left: object, right: Any) -> object:
-    symbolic = _is_symbolic(left) or _is_symbolic(right)
-    if isinstance(how, (ast.Is, ast.IsNot)):
-        # An argument that may be left out is there.
-        return (left is right and not symbolic) is isinstance(how, ast.Is)
-    if isinstance(how, ast.In) and not symbolic:
-        return left in right
-    found = _COMPARE.get(type(how))
-    if found is None:
-        raise _Unreadable("a comparison")
-    if not symbolic:
-        return found[0](_known(left), _known(right))
-    return ex.comparison(found[1], _expression(left), _expression(right))
-
-
-def _is_instance(of: object, kinds: object) -> bool:
-    every = kinds if isinstance(kinds, tuple) else (kinds,)
-    if not _is_symbolic(of):
-        return isinstance(of, tuple(k for k in every if isinstance(k, type)))
-    return _core.Tensor in every
+    shown = [*args, *(value for key, value in named.items() if key != "keepdim")]
+    return ex.call(name, of, *map(_expression, shown))

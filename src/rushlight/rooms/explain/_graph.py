@@ -10,6 +10,7 @@ gradient flows; in the forward direction it is read from its end.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import os
@@ -20,11 +21,12 @@ from typing import Any
 
 from .. import _core
 from .._base.dtypes import dtype
+from .._base.sources import cell
 from .._core import Tensor
 from ..autograd.graph import GradientEdge
 from ._names import Names, inside
 
-__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users"]
+__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users", "read_node"]
 
 _RESULT = re.compile(r"out\d*")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -44,7 +46,9 @@ class Place:
 
     @property
     def short(self) -> str:
-        """The file below the current folder, else its name."""
+        """The file below the current folder, else its name; `In[3]` for a notebook's cell."""
+        if name := cell(self.file):
+            return name
         try:
             inside = os.path.relpath(self.file)
         except (OSError, ValueError):  # another drive, or the folder is gone
@@ -65,7 +69,7 @@ class Saved:
 
     what: the argument's name, "out" (or "out1", ...) for the result, "" of a custom Function's.
     state: "" as it was saved, "changed": written in place since, which backward refuses, "packed":
-    `value` is what a saved-tensor hook made of it.
+    `value` is what a saved-tensor hook made of it; "recomputed": a checkpoint computes it again.
     """
 
     what: str
@@ -128,7 +132,8 @@ class Node:
     number: its place in `Graph.nodes`. kind: "op", "leaf", "function" (a custom Function) or
     "write" (a write through a view, whose own node is `write` until it is freed). label: the
     program's name for its result, "" where there is none. labels: the same for each result, by its
-    number.
+    number. scope: the modules around the call; calls: which call of each of these modules made the
+    node, as the number of the call's first node and the line that called the module.
     """
 
     number: int
@@ -147,6 +152,7 @@ class Node:
     labels: dict[int, str] = field(default_factory=dict)
     values: dict[int, Tensor] = field(default_factory=dict)
     scope: tuple[str, ...] = ()
+    calls: tuple[tuple[int, Place | None], ...] = ()
     write: Any = None
 
     @property
@@ -162,6 +168,25 @@ class Node:
         if self.kind == "write" and self.write is not None:
             return f"{_title(self.write)}_"
         return _title(self.node)
+
+    @property
+    def marks(self) -> list[str]:
+        """Facts that change what backward does here: a checkpoint, a Function's class, hooks, a
+        write through a view; with the lines of the program."""
+        made_by = type(self.node)._forward_cls if self.kind == "function" else None
+        found = []
+        if any(s.state == "recomputed" for s in self.saved) or hasattr(made_by, "recomputed"):
+            found.append("recomputed in backward")
+        if made_by is not None and not _ours(made_by):
+            found.append(f"class {made_by.__qualname__}{_defined(made_by)}")
+        if self.kind == "write":
+            found.append("written in place through a view")
+        for owner in (self.node, self.variable):
+            hooks = None if owner is None else owner._hooks
+            for hook in [] if hooks is None else _hooks_of_program(hooks.functions):
+                name = getattr(hook, "__qualname__", type(hook).__qualname__)
+                found.append(f"hook {name.rpartition('.')[2]}{_defined(hook)}")
+        return found
 
     @property
     def label(self) -> str:
@@ -203,6 +228,8 @@ class Graph:
         self.names = names
         self.nodes: list[Node] = []
         self.roots: list[tuple[Node, int]] = []
+        self.fold: bool | None = None  # of the picture that a notebook shows
+        self.height = 600  # from which on that picture scrolls, in pixels
         self.kinds: dict[str, str] = {}  # by the names in scopes: the classes of the modules
         self.results: tuple[Any, ...] = tuple(_several(results))
         found: dict[object, Node] = {}
@@ -248,7 +275,7 @@ class Graph:
     def _repr_svg_(self) -> str:
         from . import _drawing
 
-        return _drawing.svg(self)
+        return _drawing.svg(self, fold=self.fold)
 
     # ---- reading
 
@@ -259,7 +286,7 @@ class Graph:
             raw = waiting.pop()
             if raw in found:
                 continue
-            node, to = _node(raw)
+            node, to = read_node(raw)
             found[raw] = node
             arrows.append((node, to))
             waiting.extend(target for target, *_ in reversed(to))
@@ -336,6 +363,36 @@ def add_users(node: Node, found: set[Node]) -> None:
                 waiting.append(edge.source)
 
 
+def _ours(what: object) -> bool:
+    """Whether a function or a class is the library's own."""
+    return str(getattr(what, "__module__", "")).startswith(f"{__name__.partition('.')[0]}.")
+
+
+def _hooks_of_program(hooks: Iterable[object]) -> Iterator[object]:
+    """The functions of the program among hooks, and those that a module's own hooks call."""
+    for hook in hooks:
+        while isinstance(hook, functools.partial):
+            hook = hook.func
+        if not _ours(hook):
+            yield hook
+        else:
+            yield from getattr(getattr(hook, "__self__", None), "functions", ())
+
+
+def _defined(what: object) -> str:
+    """Where a function or a class was written, `, train.py:3`; "" where Python does not know."""
+    import inspect
+
+    code = getattr(what, "__code__", None)
+    try:
+        if code is not None:
+            return f", {Place(code.co_filename, code.co_firstlineno, '')}"
+        file = inspect.getsourcefile(what)  # type: ignore[arg-type]
+        return f", {Place(file, inspect.getsourcelines(what)[1], '')}" if file else ""
+    except (OSError, TypeError):
+        return ""
+
+
 def _several(results: object) -> Iterable[object]:
     if isinstance(results, (list, tuple)) and not isinstance(results, GradientEdge):
         if not results:
@@ -384,7 +441,9 @@ def _title(raw: Any) -> str:
     return _WORDS.sub("_", name).lower()
 
 
-def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
+def read_node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
+    """A node of the core as data, and where its gradients go: to which node, the numbers of the
+    argument and of that node's output, the argument's name."""
     edges, saved, made, freed, released, write = _core.node_facts(raw)
     node = Node(
         number=-1,
@@ -398,7 +457,9 @@ def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
         write=write,
     )
     for what, value, state in saved:
-        if isinstance(value, Tensor) or state == "packed":
+        if state == "packed" and getattr(type(value), "recomputed", False):
+            state = "recomputed"
+        if isinstance(value, Tensor) or state in ("packed", "recomputed"):
             node.saved.append(Saved(what, value, state))
         elif isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
             node.saved.extend(Saved(what, v, state) for v in value if isinstance(v, Tensor))

@@ -12,9 +12,20 @@ from typing import Any
 
 from .. import _core
 from .._base import FOLDER
+from .._base.sources import locals_of
 from .._core import Tensor
 
-__all__ = ["Names", "escaped", "inside", "is_module", "names_for", "quiet", "shown_name"]
+__all__ = [
+    "Names",
+    "escaped",
+    "inside",
+    "is_container",
+    "is_module",
+    "names_for",
+    "quiet",
+    "shown_name",
+    "variables_of",
+]
 
 _MOST = 100
 """How many items of a container of the program are looked at."""
@@ -118,14 +129,17 @@ class Names:
 
     def add_modules(self, variables: list[tuple[str, Any]]) -> None:
         """Take in the modules among variables, but for those inside of others: where several of
-        them have parameters, these go by the variable too, as `encoder.fc1.weight`."""
+        them have parameters, these go by the variable too, as `encoder.fc1.weight`, and those of a
+        container always, as `blocks.0.weight`."""
         found = [(label, m) for label, m in variables if is_module(m)]
+        found.sort(key=lambda named: named[0] == "self")  # a caller's name says more
         inside = {id(c) for _, m in found for c in m.modules() if c is not m}
         inside |= {id(c) for m in self.modules.values() for c in m.modules()}
         outer = {id(m): (label, m) for label, m in reversed(found) if id(m) not in inside}
         several = sum(any(True for _ in m.parameters()) for _, m in outer.values()) > 1
         for label, m in reversed(outer.values()):
-            self.add_module(label, m, f"{label}." if several or self.modules else "")
+            long = several or self.modules or is_container(m)
+            self.add_module(label, m, f"{label}." if long else "")
 
     def _take(self, label: str, tensor: Tensor) -> None:
         if id(tensor) not in self._named:
@@ -189,13 +203,19 @@ def is_module(value: object) -> bool:
     return nn is not None and issubclass(type(value), nn.Module)
 
 
+def is_container(module: object) -> bool:
+    """Whether a module only holds others, and is never called: a ModuleList, a ModuleDict."""
+    nn = sys.modules["rushlight.nn"]
+    return isinstance(module, (nn.ModuleList, nn.ModuleDict))
+
+
 def _from_frames(found: Names) -> None:
     """The variables of the program's frames, the innermost first: its modules, then its tensors."""
     variables: list[tuple[str, object]] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(FOLDER):
-            variables.extend(_of_frame(frame))
+            variables.extend(variables_of(frame))
         frame = frame.f_back
     found.add_modules(variables)
     _in_order(variables, found.add, lambda value: issubclass(type(value), Tensor))
@@ -212,23 +232,12 @@ def _in_order(
             add(label, value)
 
 
-def _of_frame(frame: FrameType) -> list[tuple[str, object]]:
+def variables_of(frame: FrameType) -> list[tuple[str, object]]:
     """A frame's own variables, then its module's. Left out are `_`, `__name__` and the like, names
     of tools that are no identifiers, and the values that a function gathered with `*args` and
     `**how`, which have better names outside."""
     code = frame.f_code
-    local = frame.f_locals
-    known = dict(local)
-    own_copy = type(local) is dict and code.co_flags & inspect.CO_OPTIMIZED
-    if (
-        own_copy
-        and sys.getrefcount(local) == _UNSHARED
-        and not (sys.gettrace() or sys.getprofile())
-    ):
-        # Before Python 3.13 this is a copy that stays with the frame. It would keep alive what the
-        # program lets go of. A debugger writes it back, so that it must stay whole there.
-        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
-            local.pop(name, None)
+    known = locals_of(frame)
     named = code.co_argcount + code.co_kwonlyargcount
     several = bool(code.co_flags & inspect.CO_VARARGS) + bool(
         code.co_flags & inspect.CO_VARKEYWORDS
@@ -242,7 +251,3 @@ def _of_frame(frame: FrameType) -> list[tuple[str, object]]:
 
 def _is_name(variable: str) -> bool:
     return variable.isidentifier() and not variable.startswith("__") and variable != "_"
-
-
-_UNSHARED = 3
-"""References to the copy of a frame's variables: the frame's, a variable, the question's own."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._base.version import __version__
 from .._core import Tensor
-from ._boxes import Box, boxes_of
+from ._boxes import Box, boxes_of, calls_in
 from ._formulas import local_gradient, rule
 from ._graph import Edge, Graph, Node, Place
 from ._labels import local_formula, operands
@@ -117,6 +118,7 @@ class _Page:
             rules=self._rules(node),
             scope=list(node.scope),
             saved=self._saved(node),
+            marks=[shown_name(mark) for mark in node.marks],
         )
 
     def _place(self, place: Place | None) -> int:
@@ -241,6 +243,7 @@ class _Page:
                 counts[number[box]] += 1
                 held[number[box]] += row.get("bytes", 0)
                 box = box.parent
+        arrived = {step.node: step.incoming for step in self.steps}
         return [
             {
                 "id": number[box],
@@ -250,6 +253,11 @@ class _Page:
                 "detail": shown_name(" › ".join(box.path)),
                 "count": counts[number[box]],
                 "bytes": held[number[box]],
+                **_without_defaults(
+                    place=self._place(box.place),
+                    steps=list(box.steps or ()),
+                    curve=_curve(box, arrived),
+                ),
             }
             for box in boxes
         ]
@@ -317,6 +325,26 @@ class _Page:
             if own:
                 nodes[node.number]["bytes"] = own
         return {"saved": total, "unique": unique, "parameters": of_parameters}
+
+
+def _curve(loop: Box, arrived: Mapping[Node, Sequence[Summary | None]]) -> list[object]:
+    """The norm of the gradient that comes to each step of a loop: to the largest result that other
+    steps use, else to the step's last result."""
+    if not (loop.rounds and arrived):
+        return []
+    rounds = [calls_in(items) for items in loop.rounds]
+    step_of = {node: n for n, calls in enumerate(rounds) for node in calls}
+    middle = rounds[len(rounds) // 2]
+    carried = [
+        node
+        for node in middle
+        if any(step_of.get(e.source, step_of[node]) != step_of[node] for e in node.received)
+    ]
+    chosen = max(carried or middle[-1:], key=lambda node: math.prod(node.shape))
+    at = middle.index(chosen) - len(middle)  # from the end: the first step may have fewer calls
+    nodes = [calls[at] if -at <= len(calls) else None for calls in rounds]
+    sums = [next(iter(arrived.get(node, ())), None) if node else None for node in nodes]
+    return [None if s is None else _number(s.norm) for s in sums]
 
 
 def _count(count: int) -> str:

@@ -10,13 +10,13 @@ from .._core import Tensor
 from ._graph import Graph, Node, Place, Saved
 from ._names import shown_name
 from ._scopes import reading
-from ._text import Text, bytes_text, counted, freed_text, in_columns, scope_text, tensor_text
+from ._text import Shown, bytes_text, counted, freed_text, in_columns, scope_text, tensor_text
 
 __all__ = ["SavedRow", "SavedTable", "saved"]
 
 
 _MOST = 100
-"""How many rows are printed."""
+"""How many lines are printed; equal rows are one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class SavedRow:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SavedTable:
+class SavedTable(Shown):
     """The tensors that a graph keeps: `rushlight.explain.saved`. All sizes in bytes.
 
     total: of all rows, each by its elements. unique: of the memory behind them, each piece once and
     whole. parameters: what of that belongs to leaves of the graph; variables: what variables of the
     program hold besides; freed: the rest, which backward gives back. packed: rows of unknown size.
-    rounds: a sentence about a sum that keeps the graph of each round of a loop, "" where none does.
+    rounds: a sentence about a sum or a list that keeps the graph of each round of a loop, else "".
     gone: where a backward freed what was kept; None where it can still run.
     """
 
@@ -67,15 +67,16 @@ class SavedTable:
     gone: str | None
     rounds: str = ""
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def __str__(self) -> str:
         if not self.rows:
             why = "" if self.gone is None else f": a backward{self.gone} freed them"
             return f"no tensors are saved{why}"
         head = ["op", "saved", "name", "tensor", "bytes", "", "module", "line"]
-        rows = [_cells(row) for row in self.rows[:_MOST]]
+        alike: dict[tuple[str, ...], list[SavedRow]] = {}
+        for row in self.rows:
+            alike.setdefault(tuple(_cells(row)), []).append(row)
+        folded = sorted(alike.items(), key=lambda item: -sum(row.bytes for row in item[1]))
+        rows = [_several(list(cells), same) for cells, same in folded[:_MOST]]
         head = [word if any(row[c] for row in rows) else "" for c, word in enumerate(head)]
         lines = in_columns([head, *rows], right=(4,))
         sums = [
@@ -85,9 +86,10 @@ class SavedTable:
             ("  variables", self.variables, "held by variables of the program too"),
             ("  freed by backward", self.freed, ""),
         ]
-        if len(self.rows) > _MOST:
-            rest = sum(row.bytes for row in self.rows[_MOST:])
-            lines.append(f"… {len(self.rows) - _MOST} more, of {bytes_text(rest)} together")
+        left = [row for _, same in folded[_MOST:] for row in same]
+        if left:
+            rest = sum(row.bytes for row in left)
+            lines.append(f"… {len(left)} more, of {bytes_text(rest)} together")
         lines.append("")
         lines += in_columns([(name, bytes_text(n), what) for name, n, what in sums], right=(1,))
         if self.packed:
@@ -95,9 +97,6 @@ class SavedTable:
         if self.rounds:
             lines.append(self.rounds)
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return Text(self)._repr_html_()
 
 
 def saved(loss: object, *, names: object = None) -> SavedTable:
@@ -141,29 +140,53 @@ def _table(graph: Graph) -> SavedTable:
         parameters=of_leaves,
         variables=of_variables,
         freed=unique - of_leaves - of_variables,
-        packed=sum(row.state == "packed" and row.shape is None for row in rows),
+        packed=sum(row.shape is None for row in rows),
         gone=freed_text(graph),
         rounds=_rounds(graph),
     )
 
 
 def _rounds(graph: Graph) -> str:
-    """A sentence about `total = total + loss` in a loop: a number that is added to itself on one
-    line, more than twice."""
-    counts: dict[int, int] = {}
-    for node in reversed(graph.nodes):  # an argument before what was made of it
-        if node.title not in ("add", "add_") or node.place is None or node.outputs[0][0] != ():
-            continue
-        before = [e.target for e in node.edges if e.target.place == node.place]
-        counts[node.number] = 1 + max((counts.get(n.number, 0) for n in before), default=0)
-    most = max(counts.values(), default=0)
-    if most < 3:
+    """A sentence about the graphs of a loop's rounds that a list holds, or a number to which each
+    round adds; "" where the rounds share more than leaves, as the steps of a recurrent network."""
+    ends = [node for node, _ in graph.roots]
+    alike = len({node.place for node in ends}) == 1 and not any(node.shape for node in ends)
+    labels = [node.label.partition("[")[0] for node in ends]
+    found = [(max(labels, key=labels.count), ends[0], ends)] if alike else []
+    found += [(node.label, node, terms) for node, terms in _sums(graph).items()]
+    name, node, terms = max(found, key=lambda each: len(each[2]), default=("", None, []))
+    if node is None or len(terms) < 3 or _calls(terms[-1]) & _calls(terms[-2]):
         return ""
-    node = next(n for n in graph.nodes if counts.get(n.number) == most)
     return (
-        f"{node.label or 'a sum'} keeps the graphs of the {most} rounds at {node.place}. Where "
-        "only its number is wanted, add the .item() of each"
+        f"{len(terms)} rounds of {node.place} are held by `{name or 'a sum'}`; "
+        "use .item() where only the number is wanted"
     )
+
+
+def _sums(graph: Graph) -> dict[Node, list[Node]]:
+    """The last sum of each `total = total + loss` in a loop, and the losses: each was computed
+    after the sum before, which those of `sum(losses)` are not."""
+    found: dict[Node, list[Node]] = {}
+    for node in reversed(graph.nodes):  # an argument before what was made of it
+        given = sorted((edge.target for edge in node.edges), key=lambda n: n.sequence)
+        if node.title in ("add", "add_") and node.place and not node.shape and given:
+            before = given[0] if len(given) == 2 and given[1].kind != "leaf" else None
+            goes_on = before in found and before.place == node.place
+            terms = found.pop(before) if before is not None and goes_on else []
+            found[node] = [*terms, given[-1]]
+    return found
+
+
+def _calls(node: Node) -> set[Node]:
+    """The calls behind a node, itself included."""
+    found = {node}
+    waiting = [node]
+    while waiting:
+        for edge in waiting.pop().edges:
+            if edge.target.kind != "leaf" and edge.target not in found:
+                found.add(edge.target)
+                waiting.append(edge.target)
+    return found
 
 
 def _memory(tensor: Tensor | None) -> tuple[int, int]:
@@ -197,9 +220,21 @@ def _row(graph: Graph, node: Node, entry: Saved, keeps: int, held: str, shared: 
     )
 
 
+def _several(cells: list[str], rows: list[SavedRow]) -> list[str]:
+    """The cells of a line that stands for equal rows, as the rounds of a loop have them."""
+    if len(rows) > 1:
+        size, notes = cells[4:6]
+        if size != "?":
+            cells[4] = bytes_text(sum(row.bytes for row in rows))
+        cells[5] = f"{len(rows)} x {size}" + (f", {notes}" if notes else "")
+    return cells
+
+
 def _cells(row: SavedRow) -> list[str]:
     notes = []
-    if row.shape is None:
+    if row.state == "recomputed":
+        notes.append("recomputed in backward")
+    elif row.shape is None:
         notes.append("packed by a hook")
     elif row.state == "packed":
         notes.append("made by a hook")
@@ -215,7 +250,9 @@ def _cells(row: SavedRow) -> list[str]:
         shown_name(row.op),
         row.what,
         shown_name(row.label),
-        shown_name(row.kind) if row.shape is None else tensor_text(row.shape, row.dtype),
+        ("" if row.state == "recomputed" else shown_name(row.kind))
+        if row.shape is None
+        else tensor_text(row.shape, row.dtype),
         "?" if row.shape is None else bytes_text(row.bytes),
         ", ".join(notes),
         shown_name(scope_text(row.scope)),

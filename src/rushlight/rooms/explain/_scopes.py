@@ -8,16 +8,20 @@ parameter of the module or of its children.
 
 from __future__ import annotations
 
+import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .. import _core
 from .._base import observers as _observers
+from .._base.errors import program_frame
 from .._core import Tensor
-from ._graph import Constant, Graph, Node
-from ._names import names_for, quiet
+from ._graph import Constant, Graph, Node, Place
+from ._names import is_container, names_for, quiet
 
 __all__ = ["Recording", "graph_of", "reading", "recording"]
 
@@ -26,19 +30,22 @@ _SMALL = 64
 
 
 class _Span(NamedTuple):
-    """The nodes with the numbers first to last were made in the module that `path` names."""
+    """The nodes with the numbers first to last were made in one call of the module that `path`
+    names. place: the line of the call; root: the outermost module, where `path` has its class."""
 
     first: int
     last: int
     path: tuple[str, ...]
+    place: Place | None = None
+    root: weakref.ref[object] | None = None
 
 
 class _Running(threading.local):
     """The modules that run on a thread, the outermost first, each with the number of the youngest
-    node before it."""
+    node before the call and with the line of the call."""
 
     def __init__(self) -> None:
-        self.modules: list[tuple[int, Any]] = []
+        self.modules: list[tuple[int, Any, Place | None]] = []
 
 
 class Recording:
@@ -61,9 +68,12 @@ class Recording:
 
     # -- told by the modules
 
-    def enter(self, module: object, _: object) -> None:
+    def enter(self, module: object, given: object) -> None:
         """A module is called."""
-        self._running.modules.append((_core.last_number(), module))
+        frame, _ = program_frame(sys._getframe(1))
+        code = None if frame is None else frame.f_code
+        place = code and Place(code.co_filename, frame.f_lineno, code.co_qualname)  # type: ignore
+        self._running.modules.append((_core.last_number(), module, place))
 
     def leave(self, module: object, _: object, result: object) -> None:
         """The module has given its result, or raised an error: close it, and all below it."""
@@ -79,9 +89,10 @@ class Recording:
         """Where the modules reach to by now that run on this thread, the outermost first."""
         path: tuple[str, ...] = ()
         found = []
-        for before, module in self._running.modules:
+        for before, module, place in self._running.modules:
             path = (*path, self._name(module))
-            found.append(_Span(before + 1, _core.last_number(), path))
+            root = weakref.ref(self._running.modules[0][1])
+            found.append(_Span(before + 1, _core.last_number(), path, place, root))
         return found
 
     def end(self) -> None:
@@ -146,7 +157,7 @@ def recording() -> Iterator[Recording]:
     >>> with torch.explain.recording():
     ...     y = net(torch.ones(1, 2)).sum()
     >>> [(node.title, node.scope) for node in torch.explain.graph(y).nodes[:2]]
-    [('sum', ()), ('tanh', ('Sequential', '1'))]
+    [('sum', ()), ('tanh', ('net', '1'))]
     """
     from ..nn.modules import module as nn_module
 
@@ -214,8 +225,8 @@ def _find_scopes(graph: Graph, recorded: Recording | None = None) -> None:
     calls = sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence)
     noted = [n for n in calls if recorded is not None and recorded.saw(n.sequence)]
     if recorded is not None:
-        _place(noted, [*recorded.spans, *recorded.running()])
         graph.kinds.update(recorded.kinds)
+        _place(noted, _with_names([*recorded.spans, *recorded.running()], graph))
     if len(noted) < len(calls):
         _place([n for n in calls if n not in set(noted)], _by_parameters(graph))
     for leaf in graph.leaves:
@@ -234,7 +245,28 @@ def _place(calls: list[Node], spans: list[_Span]) -> None:
             at += 1
         around = [s for s in around if s.last >= number]
         if around:
-            node.scope = max(around, key=lambda s: (len(s.path), s.first)).path
+            path = max(around, key=lambda s: (len(s.path), s.first)).path
+            calls = {s.path: (s.first, s.place) for s in around}  # the innermost call of each
+            node.scope = path
+            node.calls = tuple(calls.get(path[:n], (0, None)) for n in range(1, len(path) + 1))
+
+
+def _with_names(spans: list[_Span], graph: Graph) -> list[_Span]:
+    """Recorded spans, with the program's name for each outermost module in the place of its class:
+    the variable that holds the module, or `blocks.0` of a module that another one holds."""
+    known: dict[int, str] = {}
+    for label, module in graph.names.modules.items():
+        for name, part in module.named_modules():
+            where = ".".join(filter(None, (label, name)))
+            if where and where != "self":
+                known.setdefault(id(part), where)
+    found = []
+    for span in spans:
+        root = None if span.root is None else span.root()
+        name = known.get(id(root), span.path[0])
+        graph.kinds.setdefault(name, span.path[0])
+        found.append(span._replace(path=(name, *span.path[1:])))
+    return found
 
 
 def _by_parameters(graph: Graph) -> list[_Span]:
@@ -245,17 +277,36 @@ def _by_parameters(graph: Graph) -> list[_Span]:
             used[id(leaf.variable)] = [edge.source.sequence for edge in leaf.received]
     spans: list[_Span] = []
     for label, module in graph.names.modules.items():
-        reach: dict[str, tuple[int, int]] = {}
         inner = dict(module.named_modules())
-        for name, part in inner.items():
-            numbers = [n for p in part.parameters() for n in used.get(id(p), ())]
-            if numbers:
-                reach[name] = min(numbers), max(numbers)
-        for name, (first, last) in reach.items():
-            inner_path = _steps(name, reach)
-            graph.kinds[inner_path[-1] if inner_path else label] = type(inner[name]).__name__
-            spans.append(_Span(first, last, (label or type(module).__name__, *inner_path)))
+        reach = {
+            name: _calls([used[id(p)] for p in part.parameters() if used.get(id(p))])
+            for name, part in inner.items()
+            if not is_container(part)
+        }
+        reach = {name: calls for name, calls in reach.items() if calls}
+        root = label if label not in ("", "self") else type(module).__name__
+        for name, calls in reach.items():
+            path = _steps(name, reach)
+            if "" in reach:
+                path = [root, *path]
+            elif label:
+                inside = [step.removeprefix(f"{path[0]}.") for step in path[1:]]
+                path = [f"{label}.{path[0]}", *inside]
+            graph.kinds[path[-1]] = type(inner[name]).__name__
+            spans += [_Span(first, last, tuple(path)) for first, last in calls]
     return spans
+
+
+def _calls(uses: list[list[int]]) -> list[tuple[int, int]]:
+    """The first and the last node of each call of a module. uses: by parameter, the numbers of the
+    nodes that use the parameter. Calls that overlap count as one."""
+    if not uses:
+        return []
+    calls = [(min(each), max(each)) for each in zip(*map(sorted, uses), strict=False)]
+    apart = all(a[1] < b[0] for a, b in pairwise(calls))
+    if apart and len({len(numbers) for numbers in uses}) == 1:
+        return calls
+    return [(min(map(min, uses)), max(map(max, uses)))]
 
 
 def _steps(name: str, reach: dict[str, Any]) -> list[str]:

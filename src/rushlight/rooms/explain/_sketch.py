@@ -210,6 +210,7 @@ def _shape(node: Node) -> Shape:
     if node.outputs:
         tip.append(f"{node.dtype}"[6:] + (f" {shape_text(node.shape)}" if node.shape else ""))
     tip += [f"{k} = {v!r:.60}" for k, v in node.plain.items()]
+    tip += node.marks
     if node.scope:
         tip.append("in " + ".".join(node.scope))
     if node.place is not None:

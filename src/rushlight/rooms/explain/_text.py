@@ -15,12 +15,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._base.dtypes import dtype
+from .._base.sources import cell
 from .._core import Tensor
 from ._graph import Edge, Graph, Node, Place
 from ._names import shown_name
 from ._scopes import reading
 
 __all__ = [
+    "Shown",
     "Text",
     "bytes_text",
     "counted",
@@ -53,19 +55,25 @@ def printable(text: str) -> str:
     return plain
 
 
-class Text(str):
-    """Text that shows as it reads: at the prompt, printed, and in a notebook."""
+class Shown:
+    """A thing that shows as its `str` reads: at the prompt, printed, and in a notebook."""
 
     __slots__ = ()
-
-    def __str__(self) -> str:
-        return printable(self)
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self)}</pre>"
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+class Text(Shown, str):
+    """Text that is shown without quotes."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return printable(self)
 
 
 class Markup(str):
@@ -94,8 +102,8 @@ def bytes_text(count: int) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """`1 node`, `2 nodes`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    """`1 node`, `2,000 nodes`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def tensor_text(shape: Sequence[int], of: dtype | None) -> str:
@@ -111,7 +119,8 @@ def scope_text(scope: tuple[str, ...]) -> str:
 def place_lines(place: Place) -> str:
     """A line of the program as Python's tracebacks show it, indented by two."""
     file, function = shown_name(place.file, 200), shown_name(place.function)
-    where = f'  File "{file}", line {place.line}, in {function}'
+    where = f"  {place}" if cell(place.file) else f'  File "{file}", line {place.line}'
+    where = f"{where}, in {function}"
     code = place.code
     return f"{where}\n    {shown_name(code, 200)}" if code else where
 
@@ -330,6 +339,7 @@ def _kept(node: Node) -> str:
         words.append(f"keeps {bytes_text(size)}")
     if any(saved.state == "packed" for saved in node.saved):
         words.append("packed by hooks")
+    words += map(shown_name, node.marks)
     changed = [saved.what or "a value" for saved in node.saved if saved.state == "changed"]
     if changed:
         words.append(f"{', '.join(changed)} changed since: backward refuses")

@@ -7,13 +7,12 @@ and keeps the smallest, the largest and the last of them.
 from __future__ import annotations
 
 import math
-import sys
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .._base.outside import np
-from .._trace_calls import _short_path
+from .._trace_calls import short_path
 from ._names import escaped
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "in_columns",
     "over_decades",
     "printable",
-    "shell",
     "smoothed",
 ]
 
@@ -260,7 +258,7 @@ class Loss:
     @property
     def name(self) -> str:
         """The line as `train.py:31`."""
-        path = _cell(self.file) or _short_path(self.file)
+        path = short_path(self.file)
         cut = "…" if len(path) > _LONG else ""
         return f"{cut}{printable(path[-_LONG:])}:{self.line}"
 
@@ -369,17 +367,6 @@ class Optimizer:
 
 
 # ---- names
-
-
-def shell() -> object:
-    """The IPython that runs this program, or None; it is not imported for the question."""
-    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-
-
-def _cell(file: str) -> str:
-    """IPython's name for the cell that it calls this file: `In[3]`; "" for no cell."""
-    name = getattr(getattr(shell(), "compile", None), "format_code_name", lambda file: None)(file)
-    return name[1] if name else ""
 
 
 def printable(text: str, most: int = 300) -> str:

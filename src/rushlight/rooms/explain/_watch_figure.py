@@ -21,6 +21,13 @@ __all__ = ["png", "write"]
 
 # Colours that are told apart also by those who see few (Okabe and Ito).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_GREY = "#808080"
+_CLEAR: Any = dict.fromkeys(
+    ["axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"], _GREY
+) | dict.fromkeys(
+    ["figure.facecolor", "axes.facecolor", "savefig.facecolor", "legend.facecolor"], "none"
+)
+"""Settings for a background that is dark or light."""
 _MOST = 8
 """Lines of a panel's legend."""
 _PARTS = 4
@@ -36,8 +43,8 @@ def write(seen: watch, path: str) -> None:
         file.write(data)
 
 
-def png(seen: watch, dpi: int = 130) -> bytes:
-    """The curves as the bytes of a PNG file."""
+def png(seen: watch, dpi: int = 130, clear: bool = False) -> bytes:
+    """The curves as the bytes of a PNG file; clear: for a background that is dark or light."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -45,6 +52,8 @@ def png(seen: watch, dpi: int = 130) -> bytes:
     with warnings.catch_warnings(), matplotlib.rc_context():
         warnings.simplefilter("ignore")  # a letter that the font lacks
         matplotlib.rcdefaults()
+        if clear:
+            matplotlib.rcParams.update(_CLEAR)
         losses = [loss for loss in seen.losses if _drawn(loss.values)]
         groups = [group for group in seen.groups if _drawn(group.norms)]
         changing = [g for g in groups if _drawn(g.rates) and max(g.rates.high) > min(g.rates.low)]
@@ -59,11 +68,12 @@ def png(seen: watch, dpi: int = 130) -> bytes:
         ]
         lines = sum(min(len(of), _MOST) for _, of, _ in panels)
         height = 0.9 + sum(tall for *_, tall in panels) + 0.19 * lines
-        figure = Figure(figsize=(9, height), layout="constrained", facecolor="white")
+        figure = Figure(figsize=(9, height), layout="constrained")
         FigureCanvasAgg(figure)
         title = printable(seen.title or "rushlight watch")
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, weight="bold", parse_math=False)
-        figure.text(0.99, 0.995, seen.progress(), ha="right", va="top", fontsize=9, color="#555555")
+        soft = _GREY if clear else "#555555"
+        figure.text(0.99, 0.995, seen.progress(), ha="right", va="top", fontsize=9, color=soft)
         if panels:
             axes = figure.subplots(
                 len(panels), 1, sharex=True, squeeze=False, height_ratios=[p[2] for p in panels]

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from .._base.sources import shell
 from ._watch import View, watch
-from ._watch_data import printable, shell
+from ._watch_data import printable
 from ._watch_table import table
 from ._watch_terminal import SHARE, Stream, Terminal, is_terminal
 
@@ -45,14 +46,14 @@ def open_view(seen: watch) -> View | None:
     return Terminal(seen)
 
 
-def conclude(seen: watch) -> None:
+def conclude(seen: watch, error: BaseException | None = None) -> None:
     """The end: the last view, or the table, and the picture; what fails here is a sentence."""
     view = seen._view
     if view is not None:
         try:
             view.finish()
-        except Exception as error:
-            seen._trouble.add(f"{type(error).__name__}: {error}")
+        except Exception as trouble:
+            seen._trouble.add(f"{type(trouble).__name__}: {trouble}")
     said: list[str] = []
     failed: list[str] = []
     if not (seen.losses or seen.groups):
@@ -66,6 +67,12 @@ def conclude(seen: watch) -> None:
                 failed.append(f"{seen._png} was not written: {why}")
             else:
                 said.append(f"the curves are in {seen._png}")
+    if seen._live is not None:
+        try:
+            seen._live.finish(error)
+        except Exception as trouble:
+            why = getattr(trouble, "strerror", None) or f"{type(trouble).__name__}: {trouble}"
+            failed.append(f"{seen._live.name} was not written: {why}")
     for loss in seen.losses:
         if loss.without_value:
             said.append(
@@ -127,7 +134,7 @@ class _Cell:
         try:
             from ._watch_figure import png
 
-            data["image/png"] = png(self._seen, dpi=80)
+            data["image/png"] = png(self._seen, dpi=80, clear=True)
         except ImportError:
             pass
         if self._handle is None:

@@ -39,6 +39,7 @@ function readGraph(data) {
     bytes: row.bytes ?? 0,
     rules: (row.rules ?? []).map((at) => rules[at]).filter((rule) => rule.text),
     scope: row.scope ?? [],
+    marks: row.marks ?? [],
     out: [],
     into: [],
   }));
@@ -64,16 +65,7 @@ function readGraph(data) {
     graph.nodes[edge.from].out.push(edge);
     graph.nodes[edge.to].into.push(edge);
   }
-  graph.boxes = (data.boxes?.length ? data.boxes : [{}]).map((row, id) => ({
-    id,
-    parent: id === 0 ? null : (row.parent ?? 0),
-    title: row.title ?? "",
-    kind: row.kind ?? "graph",
-    detail: row.detail ?? "",
-    bytes: row.bytes ?? 0,
-    boxes: [],
-    nodes: [],
-  }));
+  graph.boxes = (data.boxes?.length ? data.boxes : [{}]).map((row, id) => boxOf(graph, row, id));
   for (const box of graph.boxes)
     if (box.parent !== null) graph.boxes[box.parent].boxes.push(box.id);
   setOptionsApart(graph);
@@ -100,6 +92,21 @@ function readGraph(data) {
   judgeHealth(graph);
   return graph;
 }
+
+/** A box with all defaults filled in, still without what is in it. */
+const boxOf = (graph, row, id) => ({
+  id,
+  parent: id === 0 ? null : (row.parent ?? 0),
+  title: row.title ?? "",
+  kind: row.kind ?? "graph",
+  detail: row.detail ?? "",
+  bytes: row.bytes ?? 0,
+  place: row.place ? graph.places[row.place - 1] : null,
+  steps: row.steps ?? null,
+  curve: (row.curve ?? []).map((norm) => (norm === null ? null : number(norm))),
+  boxes: [],
+  nodes: [],
+});
 
 const MANY = 12; // leaves that one box shows by themselves
 
@@ -133,17 +140,9 @@ function gatherLeaves(graph, kind, one, many) {
     if (mine.length <= MANY) continue;
     const id = graph.boxes.length;
     const title = counted(mine.length, one, many);
-    graph.boxes.push({
-      id,
-      parent: box.id,
-      title,
-      kind: many,
-      detail: [box.detail, title].filter(Boolean).join(" › "),
-      count: mine.length,
-      bytes: 0,
-      boxes: [],
-      nodes: mine,
-    });
+    const detail = [box.detail, title].filter(Boolean).join(" › ");
+    const own = boxOf(graph, { parent: box.id, title, kind: many, detail }, id);
+    graph.boxes.push({ ...own, count: mine.length, nodes: mine });
     for (const node of mine) graph.nodes[node].box = id;
     box.boxes.push(id);
     box.nodes = box.nodes.filter((node) => graph.nodes[node].kind !== kind);
@@ -177,12 +176,15 @@ function nameNodes(graph) {
     const node = graph.nodes[id];
     node.called = node.label || (node.kind === "constant" ? node.title : "");
   }
-  // Arguments have greater numbers than the calls that take them, constants the greatest.
+  // A result without a name is called by the line that made it, a leaf by its first use.
   for (let id = graph.nodes.length - 1; id >= 0; id--) {
     const node = graph.nodes[id];
     if (node.called) continue;
     node.expression = joined(graph, node);
-    node.called = node.expression || `${node.title || node.kind}${subscript(id)}`;
+    const name = node.title || node.kind;
+    const user = graph.nodes[node.into[node.into.length - 1]?.from];
+    const place = placeText(node.place) || (user?.place && `used at ${placeText(user.place)}`);
+    node.called = node.expression || [name, place].filter(Boolean).join(", ");
   }
 }
 
@@ -203,8 +205,6 @@ function joined(graph, node) {
   return text.length > 20 ? "" : text;
 }
 
-const subscript = (n) => String(n).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
-
 /** The boxes around a box, the outermost (the graph) first, itself last. */
 function chain(graph, id) {
   const found = [];
@@ -212,17 +212,34 @@ function chain(graph, id) {
   return found.reverse();
 }
 
-/** Leaves below a box. */
-function leavesOf(graph, id) {
+/** The boxes that lead from a loop to one of its steps, the step last. */
+function boxesToStep(graph, loop, step) {
+  const found = [];
+  const next = (id) =>
+    graph.boxes[id].boxes.find((inner) => {
+      const [first, last] = graph.boxes[inner].steps ?? [1, 0];
+      return first <= step && step <= last;
+    });
+  for (let at = next(loop); at !== undefined; at = next(at)) found.push(at);
+  return found;
+}
+
+/** Nodes below a box. */
+function nodesIn(graph, id) {
   const found = [];
   const waiting = [id];
   while (waiting.length) {
     const box = graph.boxes[waiting.pop()];
-    for (const n of box.nodes) if (graph.nodes[n].kind === "leaf") found.push(graph.nodes[n]);
+    for (const n of box.nodes) found.push(graph.nodes[n]);
     waiting.push(...box.boxes);
   }
   return found;
 }
+
+const leavesOf = (graph, id) => nodesIn(graph, id).filter((node) => node.kind === "leaf");
+
+/** What is marked below a box, each mark once. */
+const marksOf = (graph, id) => [...new Set(nodesIn(graph, id).flatMap((node) => node.marks))];
 
 /** `train.py:12` */
 const placeText = (place) => (place ? `${place[0]}:${place[1]}` : "");

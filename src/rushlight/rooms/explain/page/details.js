@@ -67,12 +67,7 @@ function nodeDetails(page, id) {
       ),
       h("h2", { "data-testid": "node-title" }, heading),
       call &&
-        h(
-          "p",
-          { class: "dim" },
-          node.name,
-          node.label ? [" gives ", h("i", null, node.label)] : "",
-        ),
+        dim(node.name, node.label && [" gives ", h("i", null, node.label)]),
     ),
   ];
   if (node.kind === "leaf") parts.push(pathsSection(page, node));
@@ -81,6 +76,7 @@ function nodeDetails(page, id) {
       ["Result", call && node.label],
       ["Shape", `${shapeText(node.shape)}${node.dtype ? `, ${node.dtype}` : ""}`],
       ["Module", node.scope.join(" › ")],
+      ["Marked", node.marks.join("; ")],
       ["Call", call && node.seq !== undefined && node.seq !== null ? `number ${node.seq}` : ""],
       [
         "Step",
@@ -177,55 +173,32 @@ function neighbours(page, edges, end) {
 }
 
 function savedSection(node) {
-  return section(
-    "Saved for backward",
-    h(
-      "div",
-      { class: "scroll" },
+  const rows = node.saved.map((row) =>
+    rowOf(
+      null,
+      [
+        row.what ?? "",
+        row.label && h("span", { class: "dim" }, ` ${row.label}`),
+        row.state && h("strong", { class: "bad" }, ` ${row.state}`),
+      ],
+      h("td", { class: "shape" }, shapeText(row.shape ?? [])),
+      row.dtype ?? "",
       h(
-        "table",
-        { "data-testid": "saved" },
-        h(
-          "thead",
-          null,
-          h(
-            "tr",
-            null,
-            ["What", "Shape", "Type", "Bytes"].map((name) => h("th", { scope: "col" }, name)),
-          ),
-        ),
-        h(
-          "tbody",
-          null,
-          node.saved.map((row) =>
-            h(
-              "tr",
-              null,
-              h(
-                "td",
-                null,
-                row.what ?? "",
-                row.label ? h("span", { class: "dim" }, ` ${row.label}`) : "",
-                row.state ? h("strong", { class: "bad" }, ` ${row.state}`) : "",
-              ),
-              h("td", { class: "shape" }, shapeText(row.shape ?? [])),
-              h("td", null, row.dtype ?? ""),
-              h(
-                "td",
-                {
-                  class: "number",
-                  "data-value": row.bytes ?? 0,
-                  title: row.first ? "" : "kept by a younger node too",
-                },
-                bytes(row.bytes ?? 0),
-                row.first ? "" : h("span", { class: "dim" }, " shared"),
-              ),
-            ),
-          ),
-        ),
+        "td",
+        {
+          class: "number",
+          "data-value": row.bytes ?? 0,
+          title: row.first ? "" : "kept by a younger node too",
+        },
+        bytes(row.bytes ?? 0),
+        !row.first && h("span", { class: "dim" }, " shared"),
       ),
     ),
-    h("p", { class: "dim" }, `${bytes(node.bytes)} that no younger node keeps`),
+  );
+  return section(
+    "Saved for backward",
+    tableOf({ "data-testid": "saved" }, ["What", "Shape", "Type", "Bytes"], rows),
+    dim(`${bytes(node.bytes)} that no younger node keeps`),
   );
 }
 
@@ -355,6 +328,24 @@ function edgeDetails(page, id) {
   ];
 }
 
+const KINDS = { run: "Run of calls", loop: "Loop", step: "Step of a loop" };
+
+/** Which step of a loop is opened. */
+function stepChooser(page, box) {
+  const last = Math.max(0, ...box.boxes.map((id) => page.graph.boxes[id].steps?.[1] ?? 0));
+  if (!last) return null;
+  const field = h("input", {
+    type: "number",
+    min: 0,
+    max: last,
+    value: page.state.steps.get(box.id) ?? 0,
+    "aria-label": "Step of the loop",
+    "data-testid": "loop-step",
+    onchange: () => page.openStep(box.id, Math.min(last, Math.max(0, Math.round(+field.value)))),
+  });
+  return h("p", null, h("label", null, "Open step ", field, ` of 0–${last}`));
+}
+
 /** What the panel shows of a box. */
 function boxDetails(page, id) {
   const { graph } = page;
@@ -364,7 +355,7 @@ function boxDetails(page, id) {
     h(
       "header",
       null,
-      h("p", { class: "kind" }, box.kind === "run" ? "Run of calls" : "Module"),
+      h("p", { class: "kind" }, KINDS[box.kind] ?? "Module"),
       h("h2", null, box.title),
     ),
     h(
@@ -378,9 +369,12 @@ function boxDetails(page, id) {
     ),
     facts([
       ["Where", box.detail],
+      ["Line", placeText(box.place)],
+      ["Marked", marksOf(graph, id).join("; ")],
       ["Nodes", Number(box.count).toLocaleString("en")],
       ["Saved", bytes(box.bytes)],
     ]),
+    box.kind === "loop" && stepChooser(page, box),
     leaves.length
       ? section(counted(leaves.length, "leaf", "leaves"), leafTable(page, leaves))
       : null,
@@ -388,51 +382,23 @@ function boxDetails(page, id) {
 }
 
 function leafTable(page, leaves) {
-  const { graph } = page;
-  return h(
-    "div",
-    { class: "scroll" },
-    h(
-      "table",
+  const rows = leaves.slice(0, 200).map((leaf) => {
+    const sum = leaf.gradient;
+    const only = sum?.only;
+    return rowOf(
       null,
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          ["Leaf", "Shape", "Gradient"].map((name) => h("th", { scope: "col" }, name)),
-        ),
+      nodeLink(page, leaf.id, leaf.called),
+      h("td", { class: "shape" }, shapeText(leaf.shape)),
+      numberCell(
+        only !== undefined ? dataValue(only) : null,
+        only !== undefined ? exact(only, sum.dtype) : sum && `norm ${about(sum.norm)}`,
       ),
-      h(
-        "tbody",
-        null,
-        leaves.slice(0, 200).map((leaf) =>
-          h(
-            "tr",
-            null,
-            h("td", null, nodeLink(page, leaf.id, leaf.label || "leaf")),
-            h("td", { class: "shape" }, shapeText(leaf.shape)),
-            h(
-              "td",
-              {
-                class: "number",
-                "data-value":
-                  leaf.gradient?.only !== undefined ? dataValue(leaf.gradient.only) : null,
-              },
-              leaf.gradient
-                ? leaf.gradient.only !== undefined
-                  ? exact(leaf.gradient.only, leaf.gradient.dtype)
-                  : `norm ${about(leaf.gradient.norm)}`
-                : "",
-            ),
-          ),
-        ),
-      ),
-    ),
-    leaves.length > 200 &&
-      h("p", { class: "dim" }, `and ${leaves.length - 200} more: search finds them`),
-  );
+    );
+  });
+  return [
+    tableOf(null, ["Leaf", "Shape", "Gradient"], rows),
+    leaves.length > 200 && dim(`and ${leaves.length - 200} more: search finds them`),
+  ];
 }
 
 /** The graph as a whole. */
@@ -449,7 +415,7 @@ function overview(page) {
       h("p", { class: "kind" }, "Graph"),
       h("h2", null, graph.title),
       graph.program &&
-        h("p", { class: "dim" }, graph.program, graph.step ? `, backward ${graph.step}` : ""),
+        dim(graph.program, graph.step ? `, backward ${graph.step}` : ""),
     ),
     graph.notes.map((note) => h("p", { class: "note", "data-testid": "note" }, note)),
     facts([
@@ -458,10 +424,9 @@ function overview(page) {
       ["Edges", graph.edges.filter((edge) => edge.grad).length.toLocaleString("en")],
       ["Saved", `${bytes(graph.memory.unique)} for backward`],
     ]),
-    h(
-      "p",
-      { class: "dim" },
-      "Click a node for its source, its rule and its gradients; a leaf for every path that leads to it.",
+    dim(
+      "Click a node for its source, its rule and its gradients; ",
+      "a leaf for every path that leads to it.",
     ),
     leaves.length ? section("Leaves", leafTable(page, leaves)) : null,
   ];

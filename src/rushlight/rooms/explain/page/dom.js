@@ -33,6 +33,25 @@ const link = (text, go, attributes) =>
     text.split(/(?<=\.)/).map((piece, at) => (at ? [h("wbr"), piece] : piece)),
   );
 
+/** A table that scrolls: the names of its columns, and its rows. */
+const tableOf = (attributes, names, rows) => {
+  const columns = names?.map((name) => h("th", { scope: "col" }, name));
+  const head = columns && h("thead", null, h("tr", null, columns));
+  return h("div", { class: "scroll" }, h("table", attributes, head, h("tbody", null, rows)));
+};
+
+/** A row of a table, of cells or of what is in them. */
+const rowOf = (attributes, ...cells) => {
+  const cell = (what) => (what?.tagName === "TD" ? what : h("td", null, what));
+  return h("tr", attributes, cells.map(cell));
+};
+
+/** A cell with a number, and the number itself for who reads the page. */
+const numberCell = (value, ...children) =>
+  h("td", { class: "number", "data-value": value }, children);
+
+const dim = (...children) => h("p", { class: "dim" }, children);
+
 const _canvas = document.createElement("canvas").getContext("2d");
 const _widths = new Map();
 
@@ -67,4 +86,13 @@ function nearest(items, distance) {
     if (d < least) [best, least] = [item, d];
   }
   return best;
+}
+
+/** Dark where the page is light, and light where dark. */
+function otherTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
 }

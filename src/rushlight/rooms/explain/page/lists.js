@@ -1,8 +1,16 @@
 // The panel's tabs about the whole graph: saved memory and gradient health.
 
+/** A button that colours the graph by memory or by health, where the graph is not. */
+function colourButton(page, colour) {
+  if (page.state.colour === colour) return null;
+  const onclick = () => page.setColour(colour);
+  const looks = { type: "button", "data-testid": `colour-${colour}`, onclick };
+  return h("p", null, h("button", looks, "Show in the graph"));
+}
+
 /** The memory tab: totals, a map of areas, and the nodes that keep most. */
 function memoryPane(page) {
-  const { graph, state } = page;
+  const { graph } = page;
   const keep = graph.nodes
     .filter((node) => node.bytes)
     .sort((a, b) => b.bytes - a.bytes || a.id - b.id);
@@ -13,27 +21,12 @@ function memoryPane(page) {
       null,
       h("p", { class: "kind" }, "Saved for backward"),
       h("h2", { "data-testid": "memory-total", "data-value": unique }, bytes(unique)),
-      h(
-        "p",
-        { class: "dim" },
+      dim(
         `${bytes(saved)} counted once per node that keeps it`,
         parameters ? `; ${bytes(parameters)} of parameters are kept anyway.` : ".",
       ),
     ),
-    state.colour !== "memory" &&
-      h(
-        "p",
-        null,
-        h(
-          "button",
-          {
-            type: "button",
-            "data-testid": "colour-memory",
-            onclick: () => page.setColour("memory"),
-          },
-          "Show in the graph",
-        ),
-      ),
+    colourButton(page, "memory"),
   ];
   if (!keep.length) return [...parts, h("p", null, "No node keeps memory of its own.")];
   const names = new Set(
@@ -42,78 +35,36 @@ function memoryPane(page) {
   names.delete("");
   const greatest = keep[0].bytes;
   const most = 100;
-  parts.push(
-    h(
-      "div",
-      { class: "scroll" },
-      h(
-        "table",
-        { class: "ranked", "data-testid": "memory-table" },
-        h(
-          "thead",
-          null,
-          h(
-            "tr",
-            null,
-            ["Node", "Keeps", "Bytes"].map((name) => h("th", { scope: "col" }, name)),
-          ),
-        ),
-        h(
-          "tbody",
-          null,
-          keep.slice(0, most).map((node) =>
-            h(
-              "tr",
-              { "data-row": node.id },
-              h(
-                "td",
-                null,
-                nodeLink(
-                  page,
-                  node.id,
-                  node.label
-                    ? `${node.title} → ${shortName(node.label, 16)}`
-                    : `${node.title}${subscript(node.id)}`,
-                ),
-                h("div", { class: "place" }, placeText(node.place)),
-              ),
-              h(
-                "td",
-                null,
-                node.saved
-                  .filter((row) => row.first && !names.has(row.label))
-                  .map((row) =>
-                    h(
-                      "div",
-                      null,
-                      row.what || "tensor",
-                      " ",
-                      h("span", { class: "dim" }, shapeText(row.shape ?? [])),
-                    ),
-                  ),
-              ),
-              h(
-                "td",
-                { class: "number", "data-value": node.bytes },
-                bytes(node.bytes),
-                h("meter", { min: 0, max: greatest, value: node.bytes, "aria-hidden": "true" }),
-              ),
-            ),
-          ),
-        ),
+  const rows = keep.slice(0, most).map((node) => {
+    const name = node.label ? `${node.title} → ${shortName(node.label, 16)}` : node.expression;
+    const own = node.saved.filter((row) => row.first && !names.has(row.label));
+    return rowOf(
+      { "data-row": node.id },
+      [
+        nodeLink(page, node.id, name || node.title),
+        h("div", { class: "place" }, placeText(node.place)),
+      ],
+      own.map((row) => {
+        const shape = h("span", { class: "dim" }, shapeText(row.shape ?? []));
+        return h("div", null, row.what || "tensor", " ", shape);
+      }),
+      numberCell(
+        node.bytes,
+        bytes(node.bytes),
+        h("meter", { min: 0, max: greatest, value: node.bytes, "aria-hidden": "true" }),
       ),
-    ),
-  );
-  if (keep.length > most)
-    parts.push(
-      h("p", { class: "dim" }, `${most} of ${keep.length.toLocaleString("en")} nodes shown`),
     );
-  return parts;
+  });
+  return [
+    ...parts,
+    tableOf({ class: "ranked", "data-testid": "memory-table" }, ["Node", "Keeps", "Bytes"], rows),
+    keep.length > most && dim(`${most} of ${keep.length.toLocaleString("en")} nodes shown`),
+  ];
 }
 
 /** The health tab: how many nodes of each kind, and those that are not well. */
 function healthPane(page) {
-  const { graph, state } = page;
+  const { graph } = page;
   const count = new Map(WORST.map((name) => [name, 0]));
   const subjects = graph.nodes.filter((node) => node.kind !== "constant");
   for (const node of subjects) count.set(node.health, count.get(node.health) + 1);
@@ -135,46 +86,22 @@ function healthPane(page) {
             ? `${counted(ill.length, "node")} to look at`
             : "All gradients are well",
       ),
-      h(
-        "p",
-        { class: "dim" },
+      dim(
         "By the root mean square of a gradient's elements. Median over the nodes: ",
         about(graph.median),
         ".",
       ),
     ),
-    state.colour !== "health" &&
-      h(
-        "p",
-        null,
-        h(
-          "button",
-          {
-            type: "button",
-            "data-testid": "colour-health",
-            onclick: () => page.setColour("health"),
-          },
-          "Show in the graph",
-        ),
-      ),
-    h(
-      "table",
+    colourButton(page, "health"),
+    tableOf(
       { class: "counts" },
-      h(
-        "tbody",
-        null,
-        WORST.map((name) =>
-          h(
-            "tr",
-            { "data-health": name },
-            h("td", null, h("span", { class: `swatch health-${name}` })),
-            h("td", null, HEALTH[name].name, h("div", { class: "dim" }, HEALTH[name].text)),
-            h(
-              "td",
-              { class: "number", "data-value": count.get(name) },
-              count.get(name).toLocaleString("en"),
-            ),
-          ),
+      null,
+      WORST.map((name) =>
+        rowOf(
+          { "data-health": name },
+          h("span", { class: `swatch health-${name}` }),
+          [HEALTH[name].name, h("div", { class: "dim" }, HEALTH[name].text)],
+          numberCell(count.get(name), count.get(name).toLocaleString("en")),
         ),
       ),
     ),
@@ -206,7 +133,7 @@ function healthPane(page) {
                 ),
               ),
           ),
-          ill.length > most && h("p", { class: "dim" }, `and ${ill.length - most} more`),
+          ill.length > most && dim(`and ${ill.length - most} more`),
         )
       : null,
   ];
@@ -254,6 +181,8 @@ function legend(page) {
     backward && state.view !== "overlaid" && row(swatch("backward"), "backward node"),
     backward && state.view !== "overlaid" && row(swatch("accumulate"), "adds to a leaf's .grad"),
     page.graph.boxes.length > 1 && row(swatch("box"), "folded box: click to open"),
+    page.graph.boxes.some((box) => box.curve.length) &&
+      row(h("span", { class: "line gradient" }), "curve of a loop: click a step"),
     forward && row(h("span", { class: "line forward" }), "value"),
     backward && row(h("span", { class: "line gradient" }), "gradient; on it the local gradient"),
     state.stepping && [

@@ -1,6 +1,8 @@
 // The page: its state, what each control does, and the keys.
 
 const FEW = 12; // so many items are shown at first, where boxes have them
+const MOST_AT_FIRST = 24; // more are not, where they are in boxes
+const TOO_FEW = 3; // unless so few would be left
 
 class Page {
   constructor(graph) {
@@ -10,6 +12,7 @@ class Page {
       direction: "TB",
       colour: "kind",
       open: new Set(),
+      steps: new Map(), // loop -> the step that was opened last
       selected: null,
       step: -1,
       stepping: false,
@@ -26,9 +29,7 @@ class Page {
     this.opened = []; // boxes that a step has opened, to be folded behind it
     this.matches = [];
     this.match = -1;
-    if (graph.boxes[0].count <= OPEN_WHEN_FEWER)
-      for (const box of graph.boxes) this.state.open.add(box.id);
-    else this.state.open = firstOpen(graph);
+    this.state.open = firstOpen(graph);
     byId("legend").open = innerWidth > 1000;
     this.scene = new Scene(graph, this.state, byId("canvas"));
     byId("title").textContent = graph.title;
@@ -36,7 +37,7 @@ class Page {
       .filter(Boolean)
       .join(" · ");
     this.wire();
-    this.refresh({ fit: true });
+    this.refresh({ fit: true, least: READABLE });
     this.showPanel();
   }
 
@@ -226,8 +227,8 @@ class Page {
   }
 
   changeTheme() {
-    const next = { auto: "light", light: "dark", dark: "auto" };
-    this.state.theme = next[this.state.theme];
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    this.state.theme = this.state.theme !== "auto" ? "auto" : dark ? "light" : "dark";
     document.documentElement.dataset.theme = this.state.theme;
     this.showControls();
   }
@@ -436,9 +437,36 @@ class Page {
     return key ? this.scene.index.get(key) : null;
   }
 
-  activate(item) {
+  activate(item, step) {
     if (item.node) this.select({ kind: "node", id: item.node.id });
-    else this.toggle(item.box);
+    else if (step !== undefined) this.openStep(item.box, Number(step));
+    else {
+      if (this.graph.boxes[item.box].kind === "loop") this.select({ kind: "box", id: item.box });
+      this.toggle(item.box);
+    }
+  }
+
+  /** Open a loop at one of its steps, with the other steps folded. */
+  openStep(loop, step) {
+    const { state, graph } = this;
+    const path = boxesToStep(graph, loop, step);
+    const within = new Set([loop]);
+    for (const box of graph.boxes) if (within.has(box.parent)) within.add(box.id);
+    const others = [...state.open].filter((id) => !within.has(id));
+    const before = state.open;
+    state.open = new Set(others);
+    if (!this.mayOpen([loop, ...path])) {
+      state.open = before;
+      return;
+    }
+    state.selected = { kind: "box", id: loop };
+    state.steps.set(loop, step);
+    this.refresh();
+    this.openTab("node");
+    const item = this.scene.find(`b${path[path.length - 1] ?? loop}`);
+    this.scene.show(item, true);
+    this.scene.rove(item);
+    this.say(`${graph.boxes[loop].title}, step ${step} opened`);
   }
 
   keyInGraph(event) {
@@ -543,14 +571,8 @@ class Page {
         { class: "facts" },
         keys.map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)]),
       ),
-      h(
-        "p",
-        { class: "dim" },
-        "Drag to move, wheel or two fingers to zoom. Click a box to open it.",
-      ),
-      h(
-        "p",
-        { class: "dim" },
+      dim("Drag to move, wheel or two fingers to zoom. Click a box to open it."),
+      dim(
         `Written by rushlight ${this.graph.version}. Laid out by dagre (MIT licence, in this file).`,
       ),
       h(
@@ -605,7 +627,7 @@ class Page {
       const edge = event.target.closest("[data-edge]");
       if (item) {
         this.scene.rove(item, true);
-        this.activate(item);
+        this.activate(item, event.target.dataset.step);
       } else if (edge) this.select({ kind: "edge", id: Number(edge.dataset.edge) });
       else if (this.state.selected) this.select(null);
     });
@@ -663,14 +685,22 @@ class Page {
   }
 }
 
-/** What is open at first in a graph with much in it: the outermost boxes, until some are seen. */
+/** The boxes open at first: all but loops; of a large graph the outermost, until some are seen. */
 function firstOpen(graph) {
   const open = new Set([0]);
+  const folds = new Set();
+  for (const { id, kind, parent } of graph.boxes)
+    if (kind === "loop" || folds.has(parent)) folds.add(id);
+  if (graph.boxes[0].count <= OPEN_WHEN_FEWER)
+    return new Set(graph.boxes.map((box) => box.id).filter((id) => !folds.has(id)));
   let shown = graph.boxes[0];
   while (shown && countVisible(graph, open) < FEW) {
-    const folded = graph.boxes.filter((box) => !open.has(box.id) && open.has(box.parent));
+    const folded = graph.boxes.filter(
+      (box) => !open.has(box.id) && open.has(box.parent) && !folds.has(box.id),
+    );
     shown = folded.sort((a, b) => b.count - a.count)[0];
-    if (!shown || countVisible(graph, new Set([...open, shown.id])) > OPEN_WHEN_FEWER) break;
+    const most = countVisible(graph, open) > TOO_FEW ? MOST_AT_FIRST : OPEN_WHEN_FEWER;
+    if (!shown || countVisible(graph, new Set([...open, shown.id])) > most) break;
     open.add(shown.id);
   }
   return open;

@@ -145,21 +145,10 @@ function valuesElement(sum) {
     else values.forEach((inner) => walk(inner, depth + 1));
   };
   walk(sum.values, 0);
-  return h(
-    "div",
-    { class: "scroll" },
-    h(
-      "table",
-      { class: "values" },
-      rows.map((row) =>
-        h(
-          "tr",
-          null,
-          row.map((x) =>
-            h("td", { class: "number", "data-value": dataValue(x) }, exact(x, sum.dtype)),
-          ),
-        ),
-      ),
-    ),
+  const cells = (row) => row.map((x) => numberCell(dataValue(x), exact(x, sum.dtype)));
+  return tableOf(
+    { class: "values" },
+    null,
+    rows.map((row) => rowOf(null, ...cells(row))),
   );
 }

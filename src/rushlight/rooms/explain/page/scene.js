@@ -4,7 +4,8 @@
 const OPEN_WHEN_FEWER = 60; // a graph of so many nodes shows all of them at first
 const MOST_SHOWN = 1500;
 const SIDE_GAP = 90;
-const SMALL = 0.4; // the least scale at which a graph is shown at first
+const SMALL = 0.4; // the least scale at which a graph is shown where boxes open or the view changes
+const READABLE = 0.92; // the same at first sight: texts of 12 px are 11
 
 const WORST = ["nan", "exploding", "zero", "tiny", "normal", "none"];
 
@@ -55,7 +56,7 @@ class Scene {
   }
 
   /** Lay out and draw. `keep` is a key whose place on the screen stays. */
-  rebuild({ keep = null, fit = false } = {}) {
+  rebuild({ keep = null, fit = false, least = SMALL } = {}) {
     const { graph, state } = this;
     const before = keep && this.find(keep);
     const anchor = before && this.view.onScreen(before.corner);
@@ -118,7 +119,7 @@ class Scene {
     this.paint();
     const after = keep && this.find(keep);
     if (fit || !after) {
-      if (fit) this.fit(false);
+      if (fit) this.fit(false, least);
     } else if (anchor) {
       const now = this.view.onScreen(after.corner);
       this.view.pan(anchor.x - now.x, anchor.y - now.y);
@@ -126,8 +127,8 @@ class Scene {
     this.rove(focus ? this.find(focus) : null, Boolean(focus));
   }
 
-  /** Show the whole graph; of a great one at first its beginning, large enough to read. */
-  fit(glide = true) {
+  /** Show the whole graph; unless in a glide, of a great one its beginning at the least scale. */
+  fit(glide = true, least = SMALL) {
     const { bounds, view, canvas } = this;
     const legend = byId("legend");
     const covered =
@@ -135,8 +136,16 @@ class Scene {
         ? { width: legend.offsetWidth + 14, height: legend.offsetHeight + 14 }
         : null;
     const scale = view.fitting(bounds).scale;
-    if (!glide && scale < SMALL) view.begin(bounds, SMALL, covered);
+    if (!glide && scale < least) view.begin(bounds, least, covered, this.beginning());
     else view.fit(bounds, glide, covered);
+  }
+
+  /** Where the item stands with which the drawing begins. */
+  beginning() {
+    const [along, size] = this.state.direction === "TB" ? ["y", "height"] : ["x", "width"];
+    const items = this.items.filter((item) => !item.frame);
+    const { at, offset } = nearest(items, (item) => item.at[along] - item.at[size] / 2);
+    return { x: at.x + offset.x, y: at.y + offset.y };
   }
 
   frameTitle(box) {

@@ -97,9 +97,7 @@ function stepsPane(page) {
         { "data-testid": "step-node", "data-goto": node.id },
         nodeLink(page, node.id, node.kind === "leaf" ? "AccumulateGrad" : node.name),
       ),
-      h(
-        "p",
-        { class: "dim" },
+      dim(
         node.kind === "leaf"
           ? `leaf ${node.label}`
           : node.label
@@ -123,9 +121,7 @@ function stepsPane(page) {
         ]),
       ),
       node.into.filter((edge) => edge.grad).length > 1
-        ? h(
-            "p",
-            { class: "dim" },
+        ? dim(
             `the sum of what ${counted(node.into.filter((edge) => edge.grad).length, "node")} sent`,
           )
         : null,

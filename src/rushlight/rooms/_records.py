@@ -1,0 +1,433 @@
+"""Records of a run, the one source of the profiler's events and of the report of a profile.
+
+The core takes them (native/core/record.cpp): a tree of spots, each of them a call, a node or a
+range that ran from one line inside of another spot, with sums; and the first of the runs one by
+one. The ranges are told from here, while records are taken: calls of modules, backward passes,
+steps of optimizers and their `zero_grad`, batches of loaders; `record_function` tells of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, wraps
+from time import monotonic_ns
+from typing import Any, NamedTuple
+
+from . import _core
+from .autograd import _engine
+from .nn import Module
+from .optim import Optimizer
+from .optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+__all__ = ["OWN_CODE", "Phase", "Ranges", "Records", "Run", "Spot", "taken", "write_trace"]
+
+THREAD, OP, WORK, NODE, RANGE = range(5)
+"""The kinds of spots, as the core numbers them."""
+
+
+class Phase(NamedTuple):
+    """A range that the library runs: its part of a training step, and PyTorch's name for it."""
+
+    part: str
+    name: str
+
+
+@dataclass(eq=False)
+class Spot:
+    """All runs of a thing from a line inside of another spot; times in nanoseconds."""
+
+    parent: Spot | None
+    kind: int
+    what: Any
+    file: str
+    line: int
+    maker: Spot | None  # of a node: the call that made it
+    runs: int
+    ns: int
+    bytes: int
+    most: int
+    paths: int
+    ways: int
+    children: list[Spot] = field(default_factory=list)
+    path: tuple[str, ...] = ()  # the names of the modules around, and its own
+
+    @property
+    def module(self) -> str:
+        """The innermost module around, as `Net.blocks.0`: a name in the outermost, of class Net."""
+        return ".".join(self.path if len(self.path) < 2 else (self.path[0], self.path[-1]))
+
+    @property
+    def self_ns(self) -> int:
+        """Without the spots inside."""
+        return self.ns - sum(child.ns for child in self.children)
+
+    @property
+    def self_bytes(self) -> int:
+        """The growth of memory, without that of the spots inside."""
+        return self.bytes - sum(child.bytes for child in self.children)
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it is calls of a module."""
+        return isinstance(self.what, Module)
+
+    @property
+    def name(self) -> str:
+        """As PyTorch's profiler names it."""
+        if self.kind == OP:
+            return "aten::" + str(self.what.__name__)
+        if self.kind == WORK:
+            return f"aten::{self.what}"
+        if self.kind == NODE:
+            leaf = issubclass(self.what, _core.AccumulateGrad)
+            return f"{'torch::autograd::' * leaf}{self.what.__name__}"
+        if isinstance(self.what, Module):
+            return f"nn.Module: {type(self.what).__name__}"
+        return self.what.name if isinstance(self.what, Phase) else str(self.what)
+
+    @property
+    def stack(self) -> tuple[str, ...]:
+        """The program's lines that led to it, and the modules, the innermost first."""
+        found: list[str] = []
+        for spot in self.above():
+            place = spot.name if spot.is_module else f"{spot.file}({spot.line})"
+            if (spot.is_module or spot.file) and place not in found[-1:]:
+                found.append(place)
+        return tuple(found)
+
+    def above(self) -> Iterator[Spot]:
+        """The spot itself and those around it."""
+        spot: Spot | None = self
+        while spot is not None:
+            yield spot
+            spot = spot.parent
+
+
+class Run(NamedTuple):
+    """One run: from when to when, the growth of memory, and the number of the node made, or run."""
+
+    spot: Spot
+    arguments: str
+    start: int
+    stop: int
+    bytes: int
+    number: int
+    allocated: int
+    depth: int
+
+
+@dataclass
+class Records:
+    """All that was recorded between `start` and `stop`."""
+
+    start: int
+    stop: int
+    main: int
+    spots: list[Spot]
+    runs: list[Run]
+    peak: int
+    peak_at: Spot | None
+    threads: dict[int, str]
+
+    @property
+    def root(self) -> Spot:
+        """The spot of the thread that took the records."""
+        return self.spots[0]
+
+    def events(self) -> Iterator[tuple[str, Run, int]]:
+        """The events of PyTorch's profiler: a name, a run and its thread. Of a node there are two,
+        the engine's work for it and its own."""
+        for run in self.runs:
+            spot = run.spot
+            if spot.is_module or spot.what is _BACKWARD:
+                continue
+            thread = _thread_of(spot)
+            if spot.kind == NODE:
+                yield f"autograd::engine::evaluate_function: {spot.name}", run, thread
+            yield spot.name, run, thread
+
+    def write_trace(self, file: str | os.PathLike[str]) -> None:
+        """Write the runs as a trace: see below."""
+        write_trace(self, file)
+
+
+# ---- the ranges
+
+
+@cache
+def _phase(part: str, kind: type, name: str) -> Phase:
+    return Phase(part, name.format(kind.__name__))
+
+
+_BACKWARD = Phase("backward", "backward")
+
+_Enter = Callable[[Any], Any]
+_Leave = Callable[[Any], object]
+
+
+def _around(
+    plain: Callable[..., Any], named: Callable[[Any], object], enter: _Enter, leave: _Leave
+) -> Callable[..., Any]:
+    @wraps(plain)
+    def ranged(first: Any, *args: Any, **kwargs: Any) -> Any:
+        token = enter(named(first))
+        try:
+            return plain(first, *args, **kwargs)
+        finally:
+            leave(token)
+
+    return ranged
+
+
+OWN_CODE = frozenset({_around(len, id, id, id).__code__})
+"""The code whose frames the ranges put between those of the program and of the library."""
+
+
+def _step_of(optimizer: object) -> Phase:
+    return _phase("optimizer", type(optimizer), "Optimizer.step#{0}.step")
+
+
+def _zero_grad_of(optimizer: object) -> Phase:
+    return _phase("optimizer", type(optimizer), "Optimizer.zero_grad#{0}.zero_grad")
+
+
+def _batch_of(loader: object) -> Phase:
+    return _phase("data", type(loader), "enumerate(DataLoader)#{0}.__next__")
+
+
+class Ranges:
+    """The ranges that the library runs: `enter` is called at the begin of each, and `leave` at the
+    end with the answer of `enter`. every: not only ranges of optimizers."""
+
+    def __init__(self, enter: _Enter, leave: _Leave, every: bool = True) -> None:
+        places: list[tuple[Any, str, Callable[[Any], object]]] = [
+            (Optimizer, "zero_grad", _zero_grad_of)
+        ]
+        if every:
+            from .utils.data import _fetch, _worker, dataloader  # noqa: F401  here alone
+
+            places += [
+                (Module, "__call__", lambda module: module),
+                (_engine, "_run", lambda _: _BACKWARD),
+            ]
+            kinds = _fetch.BaseDataLoaderIter.__subclasses__()
+            places += [(kind, "__next__", _batch_of) for kind in kinds]
+        self._enter, self._leave = enter, leave
+        self._steps = threading.local()
+        self._before = [(owner, name, vars(owner)[name]) for owner, name, _ in places]
+        for owner, name, named in places:
+            setattr(owner, name, _around(vars(owner)[name], named, enter, leave))
+        self._hooks = [
+            register_optimizer_step_pre_hook(self._before_step),
+            register_optimizer_step_post_hook(self._after_step),
+        ]
+
+    def _before_step(self, optimizer: object, *_: object) -> None:
+        token = self._enter(_step_of(optimizer))
+        self._steps.__dict__.setdefault("tokens", []).append(token)
+
+    def _after_step(self, *_: object) -> None:
+        tokens = self._steps.__dict__.get("tokens")
+        if tokens:
+            self._leave(tokens.pop())
+
+    def remove(self) -> None:
+        """Leave everything as it was."""
+        for owner, name, plain in self._before:
+            setattr(owner, name, plain)
+        for hook in self._hooks:
+            hook.remove()
+
+
+# ---- taking records
+
+
+_taking: list[taken] = []
+_ranges: list[Ranges] = []
+_lock = threading.RLock()
+
+
+class taken:
+    """A block of which records are taken: `records` has them when it has ended.
+
+    most_runs: of so many runs each is kept; the sums are of all. arguments: whether the shapes that
+    a call gets are kept with it. Inside of another such block, the sums begin with the outer
+    block; the runs are of this block alone.
+    """
+
+    def __init__(self, most_runs: int, arguments: bool) -> None:
+        self._options = most_runs, arguments
+        self.records: Records | None = None
+
+    @staticmethod
+    def running() -> bool:
+        """Whether records are being taken."""
+        return bool(_taking)
+
+    def __enter__(self) -> taken:
+        self._process = os.getpid()
+        with _lock:
+            if not _taking:
+                _ranges.append(Ranges(_core.record_enter, _core.record_leave))
+            _core.record_start(*self._options)
+            _taking.append(self)
+        self._start = monotonic_ns()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        stop = monotonic_ns()
+        with _lock:
+            if self not in _taking:
+                return
+            _taking.remove(self)
+            if not _taking:
+                _ranges.pop().remove()
+            found = _core.record_stop(not _taking)
+        if os.getpid() == self._process:
+            self.records = _read(self._start, stop, *found)
+
+
+def _read(
+    start: int,
+    stop: int,
+    rows: list[tuple[Any, ...]],
+    runs: bytes,
+    texts: list[str],
+    peak: tuple[int, int],
+) -> Records:
+    """The core's records as objects."""
+    spots: list[Spot] = []
+    for parent, kind, what, file, line, maker, *numbers in rows:
+        around = spots[parent] if parent >= 0 else None
+        made = spots[maker] if maker >= 0 else None
+        spot = Spot(around, kind, what, file or "", line, made, *numbers)
+        if around is not None:
+            around.children.append(spot)
+        spots.append(spot)
+    spots[0].ns, spots[0].runs = stop - start, 1
+    for spot in spots[1:]:
+        if spot.kind == THREAD:
+            spot.ns = sum(child.ns for child in spot.children)
+    _name_modules(spots)
+    whole, halves = array("q", runs), array("I", runs)
+    found = (
+        Run(
+            spots[halves[14 * n]],
+            texts[at] if (at := halves[14 * n + 1]) < len(texts) else "",
+            *row,
+        )
+        for n in range(len(whole) // 7)
+        for row in (whole[7 * n + 1 : 7 * n + 7],)
+    )
+    ordered = sorted(
+        (run for run in found if run.start >= start), key=lambda run: (run.start, -run.stop)
+    )
+    threads = {t.ident: t.name for t in threading.enumerate() if t.ident is not None}
+    main = threading.get_ident()
+    at = spots[peak[1]] if peak[0] else None
+    return Records(start, stop, main, spots, ordered, peak[0], at, threads)
+
+
+def _name_modules(spots: list[Spot]) -> None:
+    """Set `path` of all: the class of the outermost module, and names in the outermost module."""
+    names: dict[int, dict[int, str]] = {}
+    outermost: dict[int, Module] = {}
+    for spot in spots:  # a parent, and a maker, comes first
+        above = spot.parent if spot.kind != NODE or spot.maker is None else spot.maker
+        if above is not None:
+            spot.path = above.path
+        outer = outermost.get(id(above))
+        if spot.is_module:
+            name = type(spot.what).__name__
+            if outer is None:
+                outer = spot.what
+            else:
+                if id(outer) not in names:
+                    names[id(outer)] = {id(m): n for n, m in outer.named_modules()}
+                name = names[id(outer)].get(id(spot.what)) or name
+            inside = spot.path.index(name) if name in spot.path else len(spot.path)  # run once more
+            spot.path = (*spot.path[:inside], name)
+        if outer is not None:
+            outermost[id(spot)] = outer
+
+
+# ---- as a trace
+
+
+def write_trace(records: Records, file: str | os.PathLike[str]) -> None:
+    """Write the runs as a trace that Perfetto and chrome://tracing show, with arrows from calls to
+    the nodes that they made; compressed where the name ends in .gz."""
+    import gzip  # here alone: not part of what every program imports
+    import json
+
+    process = os.getpid()
+    found: list[dict[str, Any]] = [_about("process_name", process, 0, "rushlight")]
+    for spot in records.spots:
+        if spot.kind == THREAD:
+            name = records.threads.get(spot.what, "a thread that has ended")
+            found.append(_about("thread_name", process, spot.what, name))
+    made: dict[int, Run] = {}
+    for run in records.runs:
+        thread = _thread_of(run.spot)
+        found.append(_event(run, process, thread))
+        if run.number < 0:
+            continue
+        if run.spot.kind != NODE:
+            made.setdefault(run.number, run)  # the outermost of them, which begins first
+        elif (maker := made.get(run.number)) is not None:
+            found += _arrow(maker, run, process)
+    text = json.dumps({"traceEvents": found, "displayTimeUnit": "ms"})
+    with (gzip.open if str(file).endswith(".gz") else open)(file, "wt", encoding="utf-8") as opened:
+        opened.write(text)
+
+
+def _about(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
+
+
+@cache
+def _thread_of(spot: Spot) -> int:
+    *_, last = spot.above()
+    return int(last.what)
+
+
+def _event(run: Run, process: int, thread: int) -> dict[str, Any]:
+    spot = run.spot
+    args: dict[str, Any] = {"Bytes": run.bytes}
+    if run.number >= 0:
+        args["Sequence number"] = run.number
+    if run.arguments:
+        args["Input Dims"] = run.arguments
+    if spot.file:
+        args["Line"] = f"{spot.file}:{spot.line}"
+    if spot.path:
+        args["Module"] = spot.module
+    category = "cpu_op" if spot.kind != RANGE else "user_annotation"
+    return {
+        "ph": "X",
+        "cat": category,
+        "name": spot.name,
+        "pid": process,
+        "tid": thread,
+        "ts": run.start / 1000,
+        "dur": (run.stop - run.start) / 1000,
+        "args": args,
+    }
+
+
+def _arrow(maker: Run, node: Run, process: int) -> Iterator[dict[str, Any]]:
+    """From the call that made a node to the node's run."""
+    for run, ends in ((maker, {"ph": "s"}), (node, {"ph": "f", "bp": "e"})):
+        yield {
+            **ends,
+            "id": node.number,
+            "name": "fwdbwd",
+            "cat": "fwdbwd",
+            "pid": process,
+            "tid": _thread_of(run.spot),
+            "ts": run.start / 1000,
+        }
