@@ -164,8 +164,9 @@ def _sample(t: Tensor) -> list[float]:
 
 
 def _print(t: Tensor) -> int:
-    """A number that tells the values of a tensor from others: of some elements."""
-    return zlib.crc32(repr(_sample(t.detach().abs() if t.is_complex() else t)).encode())
+    """A number that tells the values of a tensor from others: of some elements, and of the sum."""
+    real = t.detach().abs() if t.is_complex() else t.detach()
+    return zlib.crc32(repr((_sample(real), real.double().sum().item())).encode())
 
 
 def _largest(t: Tensor) -> float:
@@ -444,7 +445,7 @@ class Doctor:
                 with self._lock:
                     return hear(*args)
             except Exception as error:
-                self.trouble.add(f"{type(error).__name__}: {error}")
+                self.trouble.add(f"{type(error).__name__}: {error}".partition(". ")[0])
                 return None
             finally:
                 self._thread.inside = False
@@ -707,11 +708,12 @@ class Doctor:
                 self.data_cuts[place[:2]] += 1
 
     def _count_units(self, at: Line, t: Tensor) -> None:
-        """Which units of a layer are above zero."""
+        """Which units of a layer are above zero; a row of numbers, as of pairs, is no layer."""
+        if t.ndim < 2:
+            return
         dims = [d for d in range(t.ndim) if d != (1 if t.ndim == 4 else t.ndim - 1)]
-        alive = (t.detach() > 0).any(dims) if dims else t.detach() > 0
-        before = self.units.get(at, [])
-        if len(before) != alive.numel():
-            before = [-1] * alive.numel()
-        now = alive.reshape(-1).tolist()
+        now = (t.detach() > 0).any(dims).tolist()
+        before = self.units.get(at, [-1] * len(now))
+        if len(before) != len(now):
+            before = [self.passes] * len(now)
         self.units[at] = [self.passes if a else b for a, b in zip(now, before, strict=True)]
