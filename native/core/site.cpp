@@ -21,8 +21,8 @@ namespace {
 
 std::string library_folder;  // set once, at import
 
-// Whether a file name is one of the library's, remembered by address: every function of a module has the same string, and an
-// entry keeps that string, so that no other comes to stand there. The lowest bit holds the answer.
+// Whether a file name is one of the library's, remembered by address: every function of a module has
+// the same string, which the entry keeps alive. The lowest bit holds the answer.
 std::atomic<uintptr_t> remembered[64];
 
 bool is_library(PyCodeObject* code) {

@@ -112,7 +112,7 @@ class Steps:
 
 
 class Notes:
-    """What was seen: by kind of sight and line, how often, and words for the sentence."""
+    """Sights: of each kind and line how often, and words for the sentence."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, Line], tuple[int, dict[str, Any]]] = {}
@@ -534,7 +534,7 @@ class Doctor:
             self._count_alive(len(numbers) - 2, numbers[-3])
 
     def end(self) -> None:
-        """End the program; one that goes on for all that is left by the back door."""
+        """End the program, by force if SystemExit does not."""
         self._endings += 1
         if self._endings > 20 and self._over is not None:
             self._over()
