@@ -21,8 +21,8 @@ namespace {
 
 std::string library_folder;  // set once, at import
 
-// Whether a file name is one of the library's, remembered by address: every function of a module has the same string. The
-// lowest bit holds the answer. An address that is used again for another string is at worst shown as the wrong line.
+// Whether a file name is one of the library's, remembered by address: every function of a module has
+// the same string, which the entry keeps alive. The lowest bit holds the answer.
 std::atomic<uintptr_t> remembered[64];
 
 bool is_library(PyCodeObject* code) {
@@ -36,7 +36,9 @@ bool is_library(PyCodeObject* code) {
   if (!text) PyErr_Clear();
   const bool own = text && !library_folder.empty() && static_cast<size_t>(length) > library_folder.size() &&
                    !memcmp(text, library_folder.data(), library_folder.size());
-  entry.store(address | (own ? 1 : 0), std::memory_order_relaxed);
+  Py_INCREF(name);
+  const uintptr_t before = entry.exchange(address | (own ? 1 : 0), std::memory_order_relaxed) & ~uintptr_t{1};
+  Py_XDECREF(reinterpret_cast<PyObject*>(before));
   return own;
 }
 

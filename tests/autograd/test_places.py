@@ -445,3 +445,17 @@ def test_what_was_typed_is_shown(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.splitlines() == ["y.add_(1)", "return x.exp()", "''"], done.stderr
+
+
+def test_a_file_name_at_the_address_of_an_earlier_one():
+    """Code that is gone leaves its name's memory to other code, of the library or the program."""
+    from rushlight import _core
+
+    folder = os.path.dirname(torch.__file__)
+    for n in range(40):
+        own = n % 2 == 1
+        name = (folder if own else "/" * len(folder)) + f"/made_{n}.py"
+        scope = {"torch": torch}
+        exec(compile("t = torch.tensor([1.0])", name, "exec"), scope)
+        assert _core.cut_place(scope["t"])[0] == (str(HERE) if own else name)
+        del scope, name

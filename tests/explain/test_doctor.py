@@ -135,7 +135,9 @@ def test_a_program_that_fails_is_reported_as_it_would_be(doctor):
 
 
 def test_an_error_in_the_third_step(doctor):
-    text = text_of("plain").replace("    opt.step()", "    opt.step()\n    if _ == 2: net(X[0, :3])")
+    text = text_of("plain").replace(
+        "    opt.step()", "    opt.step()\n    if _ == 2: net(X[0, :3])"
+    )
     done = doctor(text=text)
     assert done.returncode == 1
     assert done.stdout.startswith("rushlight doctor: 3 backwards, 1 finding\ntrain.py:15: zero_g")

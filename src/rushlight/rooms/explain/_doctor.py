@@ -111,18 +111,8 @@ class Steps:
     before: list[list[float]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Kept:
-    """A graph that a pass keeps: the numbers of its nodes, with those that create_graph adds."""
-
-    first: int
-    last: int
-    line: Line
-    at: int
-
-
 class Notes:
-    """What was seen: by kind of sight and line, how often, and words for the sentence."""
+    """Sights: of each kind and line how often, and words for the sentence."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, Line], tuple[int, dict[str, Any]]] = {}
@@ -131,9 +121,10 @@ class Notes:
         count, _ = self._seen.get((what, line), (0, {}))
         self._seen[what, line] = count + 1, words
 
-    def drop(self, what: str, line: Line) -> None:
-        """There is nothing wrong with that line, whatever is seen."""
-        self._seen[what, line] = _NEVER, {}
+    def drop(self, what: str, line: Line | None = None) -> None:
+        """There is nothing wrong with that line, or with those so far, whatever is seen."""
+        for key in [(what, line)] if line else [key for key in self._seen if key[0] == what]:
+            self._seen[key] = _NEVER, {}
 
     def __iter__(self) -> Iterator[tuple[str, Line, int, dict[str, Any]]]:
         for (what, line), (count, words) in self._seen.items():
@@ -141,9 +132,14 @@ class Notes:
 
 
 class _Thread(threading.local):
-    """Of each thread: whether the doctor works, and what runs."""
+    """Of each thread: whether the doctor works, what runs, and what was made.
+
+    numbers: of each pass the youngest node.
+    """
 
     def __init__(self) -> None:
+        self.origins: dict[int, tuple[weakref.ref[Tensor], Origin]] = {}
+        self.numbers: list[int] = []
         self.inside = False
         self.depth = 0
         self.calls: list[tuple[Module, Line]] = []
@@ -168,8 +164,9 @@ def _sample(t: Tensor) -> list[float]:
 
 
 def _print(t: Tensor) -> int:
-    """A number that tells the values of a tensor from others: of some elements."""
-    return zlib.crc32(repr(_sample(t.detach().abs() if t.is_complex() else t)).encode())
+    """A number that tells the values of a tensor from others: of some elements, and of the sum."""
+    real = t.detach().abs() if t.is_complex() else t.detach()
+    return zlib.crc32(repr((_sample(real), real.double().sum().item())).encode())
 
 
 def _largest(t: Tensor) -> float:
@@ -215,15 +212,16 @@ def _with_modes(module: Module) -> list[Module]:
 
 def _reaches(t: Tensor, old: int) -> int:
     """How many nodes up to the number `old` are behind a tensor; the walk ends after some."""
-    seen: set[object] = set()
+    seen: set[_core.Node] = set()
     waiting: list[object] = [t.grad_fn]
     while waiting and len(seen) < 2000:
         node = waiting.pop()
-        if isinstance(node, _core.Node) and node not in seen:
-            if not isinstance(node, _core.AccumulateGrad):
-                seen.add(node)
-                waiting += [edge[0] for edge in _core.node_facts(node)[0]]
-    return sum(node._sequence_nr() <= old for node in seen if isinstance(node, _core.Node))
+        if isinstance(node, _core.Node) and not (
+            node in seen or isinstance(node, _core.AccumulateGrad)
+        ):
+            seen.add(node)
+            waiting += [edge[0] for edge in _core.node_facts(node)[0]]
+    return sum(node._sequence_nr() <= old for node in seen)
 
 
 def _is_new(t: Tensor, known: dict[int, weakref.ref[Tensor]]) -> bool:
@@ -397,11 +395,9 @@ class Doctor:
         self.stream: list[tuple[Line, str, int]] = []
         self.at = _NOWHERE
         self.memory: list[int] = []
-        self._numbers: list[int] = []  # of each pass: the youngest node
-        self._origins: dict[int, tuple[weakref.ref[Tensor], Origin]] = {}
         self._memory: dict[int, Origin] = {}
         self._data: dict[int, weakref.ref[Tensor]] = {}  # tensors made of the program's numbers
-        self._open: list[_Kept] = []
+        self._old = -1  # nodes up to this number were made for earlier passes
         self.used: set[int] = set()
         self.cuts: dict[Line, set[int]] = defaultdict(set)
         self.data_cuts: Counter[Line] = Counter()
@@ -449,7 +445,7 @@ class Doctor:
                 with self._lock:
                     return hear(*args)
             except Exception as error:
-                self.trouble.add(f"{type(error).__name__}: {error}")
+                self.trouble.add(f"{type(error).__name__}: {error}".partition(". ")[0])
                 return None
             finally:
                 self._thread.inside = False
@@ -501,8 +497,7 @@ class Doctor:
                 self._put(t, replace(origin, tested=frozenset({at})))
 
     def _step(self, optimizer: Optimizer, *_: object) -> None:
-        if self._open and self._open[-1].at == self.passes:
-            self._open[-1].last = _core.last_number()
+        self._old = _core.last_number()
         if self.leaves.before_step(optimizer) and self._thread.back is not None:
             self._nan(*self._thread.back, "the gradient")
 
@@ -522,7 +517,9 @@ class Doctor:
         self._thread.back = None
         self.at = now.frame.f_code.co_filename, now.frame.f_lineno
         self.memory.append(_core.memory_stats()[0])
-        self._numbers.append(_core.last_number())
+        numbers = self._thread.numbers
+        self._old = max(self._old, *numbers[-1:], -1)
+        numbers.append(_core.last_number())
         for t in _tensors(now.roots):
             origin, place = self.origin(t), _core.cut_place(t)
             if t.is_leaf and place is not None:
@@ -532,29 +529,27 @@ class Doctor:
             if origin is not None and origin.bad is not None:
                 self._nan(*origin.bad, "the result")
         if now.retain or now.create_graph:
-            first = self._numbers[-2] if self.passes > 1 else 0
             self.notes.add("kept graph", self.at)
-            self._open = [*self._open[-50:], _Kept(first, self._numbers[-1], self.at, self.passes)]
-        if self.passes >= 4:
-            self._count_alive(self._numbers[-3])
+        if len(numbers) >= 4:
+            self._count_alive(len(numbers) - 2, numbers[-3])
 
     def end(self) -> None:
-        """End the program; one that goes on for all that is left by the back door."""
+        """End the program, by force if SystemExit does not."""
         self._endings += 1
         if self._endings > 20 and self._over is not None:
             self._over()
         raise SystemExit(0)
 
-    def _count_alive(self, old: int) -> None:
+    def _count_alive(self, since: int, old: int) -> None:
         """Results of earlier passes that are still there, and results that lead back to them."""
         found: Counter[Line] = Counter()
         holders: dict[Line, Tensor] = {}
-        for key, (ref, origin) in list(self._origins.items()):
+        for key, (ref, origin) in list(self._thread.origins.items()):
             t = ref()
             if t is None:
-                del self._origins[key]
+                del self._thread.origins[key]
             elif t.grad_fn is not None and t.requires_grad:
-                count = 1 if origin.at < self.passes - 2 else _reaches(t, old)
+                count = 1 if origin.at < since else _reaches(t, old)
                 if count:
                     found[origin.line] += count
                     holders.setdefault(origin.line, t)
@@ -578,9 +573,8 @@ class Doctor:
                 self._trained.add(id(m))
             elif id(m) in self._trained:
                 self.notes.add("eval", self.places.evals.get(id(m), self.at), at=self.at)
-        for kept in self._open:
-            if kept.at < self.passes and kept.first < number <= kept.last:
-                self.notes.drop("kept graph", kept.line)
+        if number <= self._old:
+            self.notes.drop("kept graph")
 
     # --- calls, as the core reports them
 
@@ -606,15 +600,15 @@ class Doctor:
             for t in _tensors(values):
                 self._made(call, call.origins, t)
         elif self._thread.back is None and not all(map(_finite, _tensors(values))):
-            if all(map(_finite, call.tensors)):
-                self._thread.back = call.op, call.place
+            born = all(map(_finite, call.tensors))
+            self._thread.back = (call.op, call.place) if born else None
 
     def _ends(self, call: _Call | None, path: int, ways: int) -> None:
         self._thread.depth -= call is not None and call.origins is not None
 
     def origin(self, t: Tensor) -> Origin | None:
         """The origin of a tensor, or of another over the same memory."""
-        ref, origin = self._origins.get(id(t), (None, None))
+        ref, origin = self._thread.origins.get(id(t), (None, None))
         if ref is not None and ref() is t:
             return origin
         if (t.is_leaf and t.requires_grad) or _core.cut_place(t) is None:
@@ -623,7 +617,7 @@ class Doctor:
         return None if memory is None else self._memory.get(memory[0])
 
     def _put(self, t: Tensor, origin: Origin) -> None:
-        self._origins[id(t)] = weakref.ref(t), origin
+        self._thread.origins[id(t)] = weakref.ref(t), origin
         memory = _core.memory_of(t)
         if memory is not None:
             self._memory[memory[0]] = origin
@@ -668,7 +662,7 @@ class Doctor:
             cut = cut or call.place
         made = self._running()
         origin = Origin(
-            call.op, call.place, made, call.place, self.passes,
+            call.op, call.place, made, call.place, len(self._thread.numbers),
             carried=frozenset(map(id, params)).union(*(o.carried for o in known)),
             bad=bad,
             crossed=call.crossed or self._crossed(call, origins, t),
@@ -679,9 +673,7 @@ class Doctor:
             origin = replace(origin, loaded=_within(_DATA))
         if first is not None:
             loaded = origin.loaded or first.loaded
-            origin = replace(
-                origin, op=first.op, place=first.place, made=first.made, loaded=loaded
-            )
+            origin = replace(origin, op=first.op, place=first.place, made=first.made, loaded=loaded)
         self._put(t, origin)
         if call.op in ("relu", "relu6") and t.requires_grad:
             self._count_units(made or call.place, t)
@@ -716,11 +708,12 @@ class Doctor:
                 self.data_cuts[place[:2]] += 1
 
     def _count_units(self, at: Line, t: Tensor) -> None:
-        """Which units of a layer are above zero."""
+        """Which units of a layer are above zero; a row of numbers, as of pairs, is no layer."""
+        if t.ndim < 2:
+            return
         dims = [d for d in range(t.ndim) if d != (1 if t.ndim == 4 else t.ndim - 1)]
-        alive = (t.detach() > 0).any(dims) if dims else t.detach() > 0
-        before = self.units.get(at, [])
-        if len(before) != alive.numel():
-            before = [-1] * alive.numel()
-        now = alive.reshape(-1).tolist()
+        now = (t.detach() > 0).any(dims).tolist()
+        before = self.units.get(at, [-1] * len(now))
+        if len(before) != len(now):
+            before = [self.passes] * len(now)
         self.units[at] = [self.passes if a else b for a, b in zip(now, before, strict=True)]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import linecache
+import re
 import sys
 from collections import deque
 from types import FrameType, FunctionType, ModuleType
 
+from .._base import FOLDER
 from .._core import Tensor
-from ._passes import FOLDER, _program
+from ._passes import _program
 
 __all__ = ["holder"]
 
-_FILLS = ("append", "extend", "add", "appendleft", "update")
+_FILLS = "append|extend|add|appendleft|update"
 _MOST = 1000
 """Items of a container that are looked at: the last."""
 
@@ -47,24 +48,8 @@ def _inside(value: object, t: Tensor, name: str, depth: int = 3) -> str:
 
 
 def _line_that_fills(file: str, word: str) -> tuple[str, int] | None:
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
-        return None
-    for node in ast.walk(tree):
-        for target in _filled(node):
-            words = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(target)}
-            if word in words:
-                return file, target.lineno
-    return None
-
-
-def _filled(node: ast.AST) -> list[ast.expr]:
-    """The containers that a statement or a call puts something into."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return [node.func.value] if node.func.attr in _FILLS else []
-    if isinstance(node, ast.AugAssign):
-        return [node.target]
-    if isinstance(node, ast.Assign):
-        return [target.value for target in node.targets if isinstance(target, ast.Subscript)]
-    return []
+    """The first line that puts something into a container of that name."""
+    fills = rf"\b{re.escape(word)}(\[.*\])*(\.({_FILLS})\(| *\+= | *= *{re.escape(word)} *\+ )"
+    fills += rf"|\b{re.escape(word)}\[.*\] *=(?!=)"
+    lines = enumerate(linecache.getlines(file), 1)
+    return next(((file, n) for n, line in lines if re.search(fills, line)), None)

@@ -6,17 +6,16 @@ the functions of `_JUDGES` see the others in the numbers of the run. Read `findi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Any, NamedTuple
 
 from .._core import Tensor
-from ..nn import Module
 from ..nn.modules import rnn as _rnn
 from ._doctor import Doctor, Line
 from ._graph import Place
-from ._names import shown_name
-from ._text import bytes_text, counted
+from ._names import Names, shown_name
+from ._text import bytes_text
 
 __all__ = ["Finding", "findings"]
 
@@ -131,35 +130,18 @@ def _kept(doctor: Doctor) -> Iterator[Sight]:
     yield from contained or chained
 
 
-class _Names:
-    """The names of parameters, and the lines that made them."""
-
-    def __init__(self, doctor: Doctor) -> None:
-        self._doctor = doctor
-        self._of: dict[int, tuple[str, Module]] = {}
-        for root in doctor.roots.values():
-            for prefix, module in root.named_modules():
-                for name, p in module.named_parameters(recurse=False):
-                    whole = f"{type(root).__name__}'s {prefix}.{name}".replace(" .", " ")
-                    self._of.setdefault(id(p), (whole, module))
-
-    def name(self, t: Tensor) -> str:
-        shape = "×".join(map(str, t.shape))
-        name, _ = self._of.get(id(t), (f"a parameter of {shape or 'one number'}", None))
-        return shown_name(name)
-
-    def made(self, t: Tensor) -> Line | None:
-        _, module = self._of.get(id(t), ("", None))
-        return self._doctor.places.of(t) or self._doctor.places.of(module)
-
-    def several(self, params: list[Tensor]) -> str:
-        names = [self.name(p) for p in params[:3]]
-        more = f" and {len(params) - 3} more" if len(params) > 3 else ""
-        return ", ".join(names) + more
+def _names(doctor: Doctor, params: Iterable[Tensor]) -> str:
+    """Names of parameters in the modules that the program called."""
+    names = Names()
+    for root in doctor.roots.values():
+        kind = type(root).__name__
+        names.add_module(kind, root, f"{kind}.")
+    found = [shown_name(names.given(p) or f"a parameter of shape {tuple(p.shape)}") for p in params]
+    return ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
 
 
 def _without_gradient(doctor: Doctor) -> Iterator[Sight]:
-    leaves, names = doctor.leaves, _Names(doctor)
+    leaves = doctor.leaves
     data = [line for line, n in doctor.data_cuts.items() if n >= doctor.passes - 1 > 1]
     by_line: dict[tuple[str, Line | None], list[Tensor]] = {}
     for key, count in leaves.without.items():
@@ -170,14 +152,14 @@ def _without_gradient(doctor: Doctor) -> Iterator[Sight]:
         cut = cut or (data[0] if data and used else None)
         what = "cut" if cut else "not reached" if used else "not used"
         optimizer = leaves.optimizers[leaves.inside[key]].optimizer
-        line = cut or names.made(p) or doctor.places.of(optimizer)
+        line = cut or doctor.places.of(p) or doctor.places.of(optimizer)
         by_line.setdefault((what, line), []).append(p)
     for (what, line), params in by_line.items():
-        yield what, line, {"params": names.several(params)}
+        yield what, line, {"params": _names(doctor, params)}
 
 
 def _no_optimizer(doctor: Doctor) -> Iterator[Sight]:
-    leaves, names = doctor.leaves, _Names(doctor)
+    leaves = doctor.leaves
     made = [doctor.places.of(notes.optimizer) for notes in leaves.optimizers.values()]
     alone = [
         leaves.params[key]
@@ -188,7 +170,7 @@ def _no_optimizer(doctor: Doctor) -> Iterator[Sight]:
         and leaves.params[key].numel()
     ]
     if made and alone and doctor.passes >= _FEW:
-        yield "not given", made[0], {"params": names.several(alone)}
+        yield "not given", made[0], {"params": _names(doctor, alone)}
 
 
 # ---- layers
@@ -203,20 +185,19 @@ def _dead(doctor: Doctor) -> Iterator[Sight]:
 
 
 def _sizes(doctor: Doctor) -> Iterator[Sight]:
-    names, params = _Names(doctor), doctor.leaves.params
     rows = {key: r for key, r in doctor.leaves.sizes.items() if len(r) >= _FEW}
     if len(rows) < _FEW:
         return
     grads = {key: median(g for g, _ in r) for key, r in rows.items()}
     ratios = {key: median(g / (size or 1) for g, size in r) for key, r in rows.items()}
     least, largest = min(grads, key=lambda key: grads[key]), max(grads.values())
+    first = next((key for key, ratio in ratios.items() if ratio > 1e5), None)
+    found = {} if first is None else {"exploding": (first, ratios[first])}
     if 0 < grads[least] < 1e-6 * largest < 1:
-        p = params[least]
-        yield "vanishing", names.made(p), {"name": names.name(p), "times": grads[least] / largest}
-    most = next((key for key, ratio in ratios.items() if ratio > 1e5), None)
-    if most is not None:
-        p = params[most]
-        yield "exploding", names.made(p), {"name": names.name(p), "times": ratios[most]}
+        found["vanishing"] = least, grads[least] / largest
+    for what, (key, times) in found.items():
+        p = doctor.leaves.params[key]
+        yield what, doctor.places.of(p), {"name": _names(doctor, [p]), "times": times}
 
 
 # ---- the optimizer and the data
