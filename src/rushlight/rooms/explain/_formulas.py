@@ -185,8 +185,8 @@ def _with_names(
     parts: dict[str, Expression] = {}
     free = ["σ", "τ"]
     while free:
-        counts: dict[Expression, int] = {}
-        waiting = [whole]
+        counts: dict[ex.Call, int] = {}
+        waiting: list[Expression] = [whole]
         for of in waiting:
             waiting += ex.parts_of(of)
             if isinstance(of, ex.Call):
@@ -439,7 +439,7 @@ class _Symbol:
     def __init__(self, of: Expression) -> None:
         self.of = of
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         return _core.Tensor
 
@@ -475,8 +475,9 @@ class _Symbol:
         if name == "real":
             return self
         if name in ("shape", "ndim"):
-            named = isinstance(self.of, Name)
-            return _Symbol(Name(f"{self.of.text}.{name}", scalar=True) if named else _UNKNOWN)
+            if isinstance(self.of, Name):
+                return _Symbol(Name(f"{self.of.text}.{name}", scalar=True))
+            return _Symbol(_UNKNOWN)
         if name.startswith("__"):
             raise AttributeError(name)
         return lambda *args, **named: _symbol(_called_method, name, self.of, args, named)
@@ -516,8 +517,8 @@ def _operators() -> None:
     for name, make in two.items():
         setattr(_Symbol, f"__{name}__", operator(make, False))
         setattr(_Symbol, f"__r{name}__", operator(make, True))
-    for name, make in {"neg": ex.minus, "pos": _same, "invert": ex.opposite}.items():
-        setattr(_Symbol, f"__{name}__", operator(make, False))
+    for name, turn in {"neg": ex.minus, "pos": _same, "invert": ex.opposite}.items():
+        setattr(_Symbol, f"__{name}__", operator(turn, False))
     signs = {"eq": "==", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
     for name, sign in signs.items():
         setattr(_Symbol, f"__{name}__", operator(functools.partial(ex.comparison, sign), False))

@@ -18,19 +18,57 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/**
+ * A function that makes elements: `h("p.dim@note", { title }, ...children)` has that class, that test
+ * id, these attributes. The attributes may be left out.
+ */
+const maker =
+  (create) =>
+  (what, ...rest) => {
+    const [names, testid] = what.split("@");
+    const [tag, ...classes] = names.split(".");
+    const given = rest[0]?.constructor === Object ? rest.shift() : {};
+    const own = { class: classes.join(" ") || null, "data-testid": testid };
+    return fill(create(tag), { ...own, ...given }, rest);
+  };
+
 /** A new HTML element. */
-const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const h = maker((tag) => document.createElement(tag));
 
 /** A new SVG element. */
-const s = (tag, attributes, ...children) =>
-  fill(document.createElementNS(SVG, tag), attributes, children);
+const s = maker((tag) => document.createElementNS(SVG, tag));
+
+/** A button that does something. */
+const button = (what, text, go, attributes) =>
+  h(`button${what}`, { type: "button", onclick: go, ...attributes }, text);
+
+/** A table that scrolls where it is too wide. rows: what each row is made of. */
+const table = (what, heads, rows) =>
+  h(
+    "div.scroll",
+    h(
+      what,
+      h(
+        "thead",
+        h(
+          "tr",
+          heads.map((name) => h("th", { scope: "col" }, name)),
+        ),
+      ),
+      h(
+        "tbody",
+        rows.map((row) => h("tr", ...row)),
+      ),
+    ),
+  );
 
 /** A button that looks like a link and goes somewhere in the graph. A name may break at its dots. */
 const link = (text, go, attributes) =>
-  h(
-    "button",
-    { type: "button", class: "link", onclick: go, ...attributes },
+  button(
+    ".link",
     text.split(/(?<=\.)/).map((piece, at) => (at ? [h("wbr"), piece] : piece)),
+    go,
+    attributes,
   );
 
 const _canvas = document.createElement("canvas").getContext("2d");

@@ -1,8 +1,18 @@
 // The panel's tabs about the whole graph: saved memory and gradient health.
 
+/** What colours the graph by a tab's subject; nothing where the graph is so coloured. */
+const colourButton = (page, colour) =>
+  page.state.colour !== colour &&
+  h(
+    "p",
+    button(`@colour-${colour}`, "Show in the graph", () => page.setColour(colour)),
+  );
+
+const swatch = (name) => h("span", { class: `swatch ${name}` });
+
 /** The memory tab: totals, a map of areas, and the nodes that keep most. */
 function memoryPane(page) {
-  const { graph, state } = page;
+  const { graph } = page;
   const keep = graph.nodes
     .filter((node) => node.bytes)
     .sort((a, b) => b.bytes - a.bytes || a.id - b.id);
@@ -10,32 +20,17 @@ function memoryPane(page) {
   const parts = [
     h(
       "header",
-      null,
-      h("p", { class: "kind" }, "Saved for backward"),
-      h("h2", { "data-testid": "memory-total", "data-value": unique }, bytes(unique)),
+      h("p.kind", "Saved for backward"),
+      h("h2@memory-total", { "data-value": unique }, bytes(unique)),
       h(
-        "p",
-        { class: "dim" },
+        "p.dim",
         `${bytes(saved)} counted once per node that keeps it`,
         parameters ? `; ${bytes(parameters)} of parameters are kept anyway.` : ".",
       ),
     ),
-    state.colour !== "memory" &&
-      h(
-        "p",
-        null,
-        h(
-          "button",
-          {
-            type: "button",
-            "data-testid": "colour-memory",
-            onclick: () => page.setColour("memory"),
-          },
-          "Show in the graph",
-        ),
-      ),
+    colourButton(page, "memory"),
   ];
-  if (!keep.length) return [...parts, h("p", null, "No node keeps memory of its own.")];
+  if (!keep.length) return [...parts, h("p", "No node keeps memory of its own.")];
   const names = new Set(
     graph.nodes.filter((node) => node.kind === "leaf").map((node) => node.label),
   );
@@ -43,77 +38,47 @@ function memoryPane(page) {
   const greatest = keep[0].bytes;
   const most = 100;
   parts.push(
-    h(
-      "div",
-      { class: "scroll" },
-      h(
-        "table",
-        { class: "ranked", "data-testid": "memory-table" },
+    table(
+      "table.ranked@memory-table",
+      ["Node", "Keeps", "Bytes"],
+      keep.slice(0, most).map((node) => [
+        { "data-row": node.id },
         h(
-          "thead",
-          null,
-          h(
-            "tr",
-            null,
-            ["Node", "Keeps", "Bytes"].map((name) => h("th", { scope: "col" }, name)),
+          "td",
+          nodeLink(
+            page,
+            node.id,
+            node.label
+              ? `${node.title} → ${shortName(node.label, 16)}`
+              : node.expression || node.title,
           ),
+          h("div.place", placeText(node.place)),
         ),
         h(
-          "tbody",
-          null,
-          keep.slice(0, most).map((node) =>
-            h(
-              "tr",
-              { "data-row": node.id },
-              h(
-                "td",
-                null,
-                nodeLink(
-                  page,
-                  node.id,
-                  node.label
-                    ? `${node.title} → ${shortName(node.label, 16)}`
-                    : node.expression || node.title,
-                ),
-                h("div", { class: "place" }, placeText(node.place)),
-              ),
-              h(
-                "td",
-                null,
-                node.saved
-                  .filter((row) => row.first && !names.has(row.label))
-                  .map((row) =>
-                    h(
-                      "div",
-                      null,
-                      row.what || "tensor",
-                      " ",
-                      h("span", { class: "dim" }, shapeText(row.shape ?? [])),
-                    ),
-                  ),
-              ),
-              h(
-                "td",
-                { class: "number", "data-value": node.bytes },
-                bytes(node.bytes),
-                h("meter", { min: 0, max: greatest, value: node.bytes, "aria-hidden": "true" }),
-              ),
+          "td",
+          node.saved
+            .filter((row) => row.first && !names.has(row.label))
+            .map((row) =>
+              h("div", row.what || "tensor", " ", h("span.dim", shapeText(row.shape ?? []))),
             ),
-          ),
         ),
-      ),
+        h(
+          "td.number",
+          { "data-value": node.bytes },
+          bytes(node.bytes),
+          h("meter", { min: 0, max: greatest, value: node.bytes, "aria-hidden": "true" }),
+        ),
+      ]),
     ),
   );
   if (keep.length > most)
-    parts.push(
-      h("p", { class: "dim" }, `${most} of ${keep.length.toLocaleString("en")} nodes shown`),
-    );
+    parts.push(h("p.dim", `${most} of ${keep.length.toLocaleString("en")} nodes shown`));
   return parts;
 }
 
 /** The health tab: how many nodes of each kind, and those that are not well. */
 function healthPane(page) {
-  const { graph, state } = page;
+  const { graph } = page;
   const count = new Map(WORST.map((name) => [name, 0]));
   const subjects = graph.nodes.filter((node) => node.kind !== "constant");
   for (const node of subjects) count.set(node.health, count.get(node.health) + 1);
@@ -124,11 +89,9 @@ function healthPane(page) {
   return [
     h(
       "header",
-      null,
-      h("p", { class: "kind" }, "Gradient health"),
+      h("p.kind", "Gradient health"),
       h(
-        "h2",
-        { "data-testid": "health-title" },
+        "h2@health-title",
         !graph.steps.length
           ? "No gradients known"
           : ill.length
@@ -136,44 +99,24 @@ function healthPane(page) {
             : "All gradients are well",
       ),
       h(
-        "p",
-        { class: "dim" },
+        "p.dim",
         "By the root mean square of a gradient's elements. Median over the nodes: ",
         about(graph.median),
         ".",
       ),
     ),
-    state.colour !== "health" &&
-      h(
-        "p",
-        null,
-        h(
-          "button",
-          {
-            type: "button",
-            "data-testid": "colour-health",
-            onclick: () => page.setColour("health"),
-          },
-          "Show in the graph",
-        ),
-      ),
+    colourButton(page, "health"),
     h(
-      "table",
-      { class: "counts" },
+      "table.counts",
       h(
         "tbody",
-        null,
         WORST.map((name) =>
           h(
             "tr",
             { "data-health": name },
-            h("td", null, h("span", { class: `swatch health-${name}` })),
-            h("td", null, HEALTH[name].name, h("div", { class: "dim" }, HEALTH[name].text)),
-            h(
-              "td",
-              { class: "number", "data-value": count.get(name) },
-              count.get(name).toLocaleString("en"),
-            ),
+            h("td", swatch(`health-${name}`)),
+            h("td", HEALTH[name].name, h("div.dim", HEALTH[name].text)),
+            h("td.number", { "data-value": count.get(name) }, count.get(name).toLocaleString("en")),
           ),
         ),
       ),
@@ -182,31 +125,19 @@ function healthPane(page) {
       ? section(
           "To look at",
           h(
-            "ul",
-            { class: "links", "data-testid": "ill" },
-            ill
-              .slice(0, most)
-              .map((node) =>
-                h(
-                  "li",
-                  null,
-                  h("span", { class: `swatch health-${node.health}` }),
-                  nodeLink(
-                    page,
-                    node.id,
-                    node.kind === "leaf"
-                      ? node.label || "leaf"
-                      : `${node.title} ${node.label}`.trim(),
-                  ),
-                  h(
-                    "span",
-                    { class: "dim" },
-                    ` ${HEALTH[node.health].name}${node.rms !== null && !node.bad ? `, ${about(node.rms)}` : ""}`,
-                  ),
-                ),
-              ),
+            "ul.links@ill",
+            ill.slice(0, most).map((node) => {
+              const name = node.kind === "leaf" ? "" : node.title;
+              const size = node.rms !== null && !node.bad ? `, ${about(node.rms)}` : "";
+              return h(
+                "li",
+                swatch(`health-${node.health}`),
+                nodeLink(page, node.id, `${name} ${node.label}`.trim() || "leaf"),
+                h("span.dim", ` ${HEALTH[node.health].name}${size}`),
+              );
+            }),
           ),
-          ill.length > most && h("p", { class: "dim" }, `and ${ill.length - most} more`),
+          ill.length > most && h("p.dim", `and ${ill.length - most} more`),
         )
       : null,
   ];
@@ -215,23 +146,20 @@ function healthPane(page) {
 /** The legend of what is drawn. */
 function legend(page) {
   const { state } = page;
-  const row = (mark, text) => h("li", null, mark, h("span", null, text));
-  const swatch = (name) => h("span", { class: `swatch ${name}` });
+  const row = (mark, text) => h("li", mark, h("span", text));
   if (state.colour === "health") {
     return h(
       "ul",
-      null,
       WORST.map((name) =>
         row(swatch(`health-${name}`), `${HEALTH[name].name}: ${HEALTH[name].text}`),
       ),
-      h("li", { class: "dim" }, "root mean square of the gradient's elements"),
+      h("li.dim", "root mean square of the gradient's elements"),
     );
   }
   if (state.colour === "memory") {
     return h(
       "ul",
-      null,
-      row(h("span", { class: "dot" }), "area of a disc: bytes saved for backward"),
+      row(h("span.dot"), "area of a disc: bytes saved for backward"),
       [
         ["memory-5", "over 60 % of the greatest shown"],
         ["memory-4", "30–60 %"],
@@ -246,7 +174,6 @@ function legend(page) {
   const backward = state.view !== "forward";
   return h(
     "ul",
-    null,
     forward && row(swatch("op"), "operation"),
     forward && row(swatch("value"), "value it makes"),
     forward && row(swatch("leaf"), "leaf: gets a gradient"),
@@ -254,8 +181,8 @@ function legend(page) {
     backward && state.view !== "overlaid" && row(swatch("backward"), "backward node"),
     backward && state.view !== "overlaid" && row(swatch("accumulate"), "adds to a leaf's .grad"),
     page.graph.boxes.length > 1 && row(swatch("box"), "folded box: click to open"),
-    forward && row(h("span", { class: "line forward" }), "value"),
-    backward && row(h("span", { class: "line gradient" }), "gradient; on it the local gradient"),
+    forward && row(h("span.line.forward"), "value"),
+    backward && row(h("span.line.gradient"), "gradient; on it the local gradient"),
     state.stepping && [
       row(swatch("running"), "runs now"),
       row(swatch("ready"), "ready: all its gradients have come"),

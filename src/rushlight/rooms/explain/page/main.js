@@ -354,15 +354,13 @@ class Page {
         .map((node, at) =>
           h(
             "li",
-            null,
             h(
               "button",
               { type: "button", "data-hit": node.id, onclick: () => this.goToMatch(at) },
-              h("b", null, shortName(node.label || node.title)),
+              h("b", shortName(node.label || node.title)),
               " ",
               h(
-                "span",
-                { class: "dim" },
+                "span.dim",
                 [
                   node.kind === "leaf" ? "leaf" : node.name,
                   shortName(node.scope[node.scope.length - 1] ?? ""),
@@ -375,8 +373,7 @@ class Page {
           ),
         ),
     );
-    if (words.length && !this.matches.length)
-      list.append(h("li", { class: "dim" }, "Nothing found"));
+    if (words.length && !this.matches.length) list.append(h("li.dim", "Nothing found"));
     list.hidden = !words.length;
     this.scene.paint();
   }
@@ -566,25 +563,15 @@ class Page {
     dialog.replaceChildren(
       h("h2", { id: "help-title" }, "Keys"),
       h(
-        "dl",
-        { class: "facts" },
-        keys.map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)]),
+        "dl.facts",
+        keys.map(([key, text]) => [h("dt", h("kbd", key)), h("dd", text)]),
       ),
+      h("p.dim", "Drag to move, wheel or two fingers to zoom. Click a box to open it."),
       h(
-        "p",
-        { class: "dim" },
-        "Drag to move, wheel or two fingers to zoom. Click a box to open it.",
-      ),
-      h(
-        "p",
-        { class: "dim" },
+        "p.dim",
         `Written by rushlight ${this.graph.version}. Laid out by dagre (MIT licence, in this file).`,
       ),
-      h(
-        "button",
-        { type: "button", "data-testid": "help-close", onclick: () => dialog.close() },
-        "Close",
-      ),
+      h("button@help-close", { type: "button", onclick: () => dialog.close() }, "Close"),
     );
     if (!dialog.open) dialog.showModal();
   }
