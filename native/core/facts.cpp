@@ -102,6 +102,13 @@ PyObject* node_facts(PyObject*, PyObject* o) {
                        inner ? as_object(inner) : Py_None);
 }
 
+// site_of(node): (code, offset of the instruction) of the call that made the node, or None.
+PyObject* site_of(PyObject*, PyObject* o) {
+  const Node* n = is_node(o) ? reinterpret_cast<Node*>(o) : nullptr;
+  if (!n || !n->made.code) Py_RETURN_NONE;
+  return Py_BuildValue("(Oi)", n->made.code, n->made.at);
+}
+
 // maker_of(tensor): (node, output number), as gradient_edge() gives it, or None; but nothing is made for the answer: a leaf that no
 // graph uses has none, nor has a view whose root was written since its history was right.
 PyObject* maker_of(PyObject*, PyObject* o) {
@@ -146,6 +153,7 @@ PyObject* last_number(PyObject*, PyObject*) { return PyLong_FromLongLong(static_
 
 PyMethodDef kFactFunctions[] = {
     {"node_facts", method_of<node_facts>(), METH_O, "The edges, saved values and call sites of a node."},
+    {"site_of", method_of<site_of>(), METH_O, "The instruction of the program that made a node."},
     {"maker_of", method_of<maker_of>(), METH_O, "The node that a tensor is a result of."},
     {"memory_of", method_of<memory_of>(), METH_O, "The memory behind a tensor."},
     {"cut_place", method_of<cut_place>(), METH_O, "Where a tensor's history was cut."},

@@ -29,7 +29,8 @@ inline void keep_site(Site* kept, Site now) {
 inline void note_site(Site* kept) { keep_site(kept, program_site()); }
 inline void forget_site(Site* kept) { keep_site(kept, Site{nullptr, 0}); }
 
-// `File "...", line ..., in ...`, or `In[3]:2, in ...` of a notebook's cell, with the source line below, both indented, each ended by a newline. Empty for none.
+// `File "...", line ..., in ...`, or `In[3]:2, in ...` of a notebook's cell, with the source line
+// below, both indented, each ended by a newline. Empty for none.
 std::string site_text(Site site);
 int line_of(Site site);
 bool same_line(Site a, Site b);

@@ -103,7 +103,7 @@ _LATE_NAMES = {
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
         set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
-    "explain._magics": "load_ipython_extension unload_ipython_extension",
+    "explain._magics": "load_ipython_extension",
     "serialization": "load save",
     "sparse._convert": """_indices_copy _values_copy ccol_indices_copy col_indices_copy
         crow_indices_copy indices_copy resize_as_sparse_ row_indices_copy values_copy""",

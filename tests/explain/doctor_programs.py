@@ -55,7 +55,7 @@ def examined(program, folder):
             exec(compile(program.text, str(file), "exec"), vars(main))
     except Exception as raised:
         error = repr(raised)
-    found = [(f.kind, f.line[1] if f.line[0] == str(file) else 0, f.text) for f in findings(doctor)]
+    found = [(f.kind, f.line[1] if f.line[0] == str(file) else f.line, f.text) for f in findings(doctor)]
     return {"found": found, "error": error or "".join(doctor.trouble)}
 
 

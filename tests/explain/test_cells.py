@@ -3,6 +3,7 @@
 import base64
 import re
 import struct
+import warnings
 import zlib
 
 import numpy as np
@@ -125,6 +126,47 @@ def test_others_are_shown_by_their_text():
     assert torch.eye(2).to_sparse()._repr_html_() is None
 
 
+def test_one_bad_value_in_any_tile_is_seen():
+    t = torch.zeros(700, 30, 50)
+    t[613, 29, 49] = -1
+    pixels = signs(picture(t._repr_html_()))
+    assert pixels.shape == (256, 256) and (pixels == -1).sum() == 1
+
+
+def test_it_is_said_where_not_all_was_looked_at():
+    t = torch.zeros(10_000_000)
+    t[::2] = 4
+    html = t._repr_html_()
+    seen = int(re.search(r"of ([\d,]+) of 10,000,000 elements", html)[1].replace(",", ""))
+    assert 2_000_000 < seen <= 4_000_000 and "max 4 " in html
+    assert "elements" not in torch.zeros(4_000_000)._repr_html_()
+    assert 'style="width: 256px; height: 12px"' in html  # a vector is a band
+
+
+def test_complex_numbers_show_their_magnitudes():
+    html = torch.tensor([3 + 4j, 0j])._repr_html_()
+    assert "magnitudes: min 0 · mean 2.5 · max 5" in html and ">magnitudes<" in html
+
+
+def test_a_result_that_keeps_its_gradient_shows_it():
+    y = torch.ones(2, requires_grad=True) * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "gradient, norm" not in y._repr_html_()
+    y.retain_grad()
+    (y * torch.tensor([3.0, 4.0])).sum().backward()
+    assert "gradient, norm 5" in y._repr_html_()
+
+
+def test_names_cannot_leave_their_place():
+    class Odd(nn.Module):
+        def extra_repr(self):
+            return "</div><script>"
+
+    html = Odd()._repr_html_()
+    assert "<script>" not in html and "&lt;script&gt;" in html
+
+
 def test_looking_changes_nothing():
     w = torch.ones(3, requires_grad=True)
     y = (w * 2).exp()
@@ -144,7 +186,7 @@ def test_a_module_is_a_tree_with_shapes_and_counts():
     model = net()
     model[0].bias.requires_grad_(False)
     html = model._repr_html_()
-    text = re.sub("<[^>]*>", "\n", html.replace("</style>", "").split("}\n<div")[-1])
+    text = re.sub("<[^>]*>", "\n", html.split("</style>")[1])
     count = 4 * 8 + 8 + 8 + 8 + 16
     assert f"{count} parameters · {count * 4} B · training · 8 frozen" in html
     assert "0: Linear(in_features=4, out_features=8, bias=True)" in html
@@ -159,7 +201,9 @@ def test_a_tied_weight_counts_once_and_a_lazy_layer_is_said():
     model.a = nn.Linear(3, 3, bias=False)
     model.b = nn.Linear(3, 3, bias=False)
     model.b.weight = model.a.weight
-    assert "9 parameters · 36 B" in model._repr_html_()
+    html = model._repr_html_()
+    assert "9 parameters · 36 B" in html
+    assert html.count("float32[3, 3]") == 1 and html.count("the same as a.weight") == 1
     html = nn.Sequential(nn.LazyLinear(3))._repr_html_()
     assert "2 tensors not made yet" in html and "shape not known before the first call" in html
 
@@ -169,3 +213,12 @@ def test_gradients_of_a_module_are_said():
     assert "gradient" not in layer._repr_html_()
     layer(torch.tensor([[3.0, 4.0]])).sum().backward()
     assert "gradient&#x27;s norm 5" in layer._repr_html_()
+
+
+def test_a_module_that_is_there_twice_is_written_once():
+    model = nn.Sequential(nn.Linear(2, 3))
+    model.append(model[0])
+    model[0].whole = model  # a circle
+    html = model._repr_html_()
+    assert html.count("Linear(") == 1 and '1</code> <span class="soft">the same as 0<' in html
+    assert 'whole</code> <span class="soft">the same as the whole<' in html

@@ -48,12 +48,12 @@ def sound(tmp_path_factory):
 def doctor(tmp_path):
     """Runs the command on a program in a folder of its own."""
 
-    def call(*arguments, text):
+    def call(*arguments, text, words=(), given=""):
         (tmp_path / "train.py").write_text(text, encoding="utf-8")
         return subprocess.run(
-            [sys.executable, "-m", "rushlight", "doctor", *arguments, "train.py"],
+            [sys.executable, "-m", "rushlight", "doctor", *arguments, "train.py", *words],
             cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             text=True,
             timeout=PATIENCE,
@@ -132,6 +132,57 @@ def test_a_program_that_fails_is_reported_as_it_would_be(doctor):
     failing = doctor(text="import torch\ntorch.nn.Linear('a', 2)\n")
     assert failing.returncode == 1
     assert "_doctor" not in failing.stderr
+
+
+def test_an_error_in_the_third_step(doctor):
+    text = text_of("plain").replace("    opt.step()", "    opt.step()\n    if _ == 2: net(X[0, :3])")
+    done = doctor(text=text)
+    assert done.returncode == 1
+    assert done.stdout.startswith("rushlight doctor: 3 backwards, 1 finding\ntrain.py:15: zero_g")
+    assert 'train.py", line 17, in <module>' in done.stderr and "_doctor" not in done.stderr
+
+
+ENDLESS = """
+while True:
+    try:
+        opt.zero_grad()
+        F.mse_loss(net(X), Y).backward()
+        opt.step()
+    except BaseException:
+        pass
+"""
+
+
+def test_a_program_that_never_ends(doctor):
+    """One that catches what ends it, too."""
+    text = text_of("plain").partition("for _")[0]
+    done = doctor("--steps", "7", text=text + ENDLESS)
+    assert (done.returncode, done.stdout) == (0, "rushlight doctor: 7 backwards, nothing found\n")
+    for wait in ("pass", "import time; time.sleep(3600)"):
+        done = doctor("--seconds", "1", text=text + f"while True: {wait}")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == "rushlight doctor: 0 backwards, nothing found\n"
+
+
+def test_arguments_standard_input_and_the_exit_code_are_the_programs(doctor):
+    text = text_of("command_line").replace("main()\n", "").replace(
+        "    return 0\n", "    print(input())\n    sys.exit(3)\n"
+    ) + "main(sys.argv[1:])\n"  # fmt: skip
+    done = doctor(text=text, words=("--epochs", "2"), given="a line\n")
+    assert done.returncode == 3
+    assert done.stdout == "a line\nrushlight doctor: 16 backwards, nothing found\n"
+    refused = doctor(text=text, words=("--epoch", "x"))
+    assert refused.returncode == 2 and "invalid int value" in refused.stderr
+
+
+def test_other_processes_are_not_seen(doctor):
+    text = f"""
+import subprocess, sys
+subprocess.run([sys.executable, "-c", {text_of("plain")!r}], check=True)
+"""
+    done = doctor(text=text)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "rushlight doctor: 0 backwards, nothing found\n"
 
 
 def test_wrong_words_are_refused(doctor):

@@ -2,7 +2,9 @@
 that came in, and which layers made them."""
 
 import contextlib
+import copy
 import gc
+import pickle
 import re
 import subprocess
 import sys
@@ -72,7 +74,7 @@ def test_a_deep_sequential():
         "  shapes, layer by layer:",
         "    [8, 16]  given to model",
         "    [8, 32]  model.0.0, Linear(16, 32)",
-        "    [8, 32]  relu",
+        "    [8, 32]  model.0.1, ReLU()",
         "    [8, 64]  model.0.2, Linear(32, 64)",
     ]
 
@@ -82,10 +84,133 @@ def test_without_a_graph_a_sequential_knows_what_ran_before():
     with torch.no_grad():
         lines = failing(lambda: model(torch.ones(8, 16)))
     assert lines[0] == "mat1 and mat2 shapes cannot be multiplied (8x32 and 64x2)"
-    assert lines[-2:] == [
+    assert lines[2:] == [
         "in model.2, Linear(64, 2): in_features=64 got 32",
         "  input: float32 [8, 32], made by model.1.0, ReLU()",
+        "  shapes, layer by layer:",
+        "    [8, 16]  given to model",
+        "    [8, 32]  model.0, Linear(16, 32)",
+        "    [8, 32]  model.1.0, ReLU()",
     ]
+
+
+def test_the_list_of_shapes_runs_nothing_again():
+    """Neither random numbers nor buffers change, and no code of the program runs."""
+    calls = []
+
+    class Mine(nn.Module):
+        def forward(self, x):
+            calls.append(x.shape)
+            return x
+
+    def layers(*more):
+        return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Dropout(), *more)
+
+    with torch.no_grad():
+        for wrong in (layers(nn.Linear(5, 2)), layers(Mine(), nn.Linear(5, 2))):
+            right = layers()
+            right.load_state_dict(wrong[:3].state_dict())
+            torch.manual_seed(1)
+            right(torch.ones(3, 4))
+            drawn = torch.rand(3)
+            torch.manual_seed(1)
+            lines = failing(lambda wrong=wrong: wrong(torch.ones(3, 4)))
+            assert torch.equal(torch.rand(3), drawn)
+            for name, value in right.state_dict().items():
+                assert torch.equal(value, wrong.state_dict()[name]), name
+            assert ("    [3, 6]  wrong.2, Dropout()" in lines) == (len(wrong) == 4)
+        assert calls == [(3, 6)]
+        assert "  input: float32 [3, 6], made by wrong.3, Mine()" in lines
+
+
+def test_the_list_of_shapes_runs_no_hook():
+    model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(5, 2))
+    calls = []
+    model[1].register_forward_hook(lambda *_: calls.append(1))
+    with torch.no_grad():
+        lines = failing(lambda: model(torch.ones(3, 4)))
+    assert calls == [1]
+    assert lines[-1] == "  input: float32 [3, 6], made by model.1, ReLU()"
+
+
+class Cell(nn.Module):
+    """Layers without parameters before and after one with parameters."""
+
+    def __init__(self, before, after):
+        super().__init__()
+        self.before = nn.Tanh() if before else None
+        self.fc = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 4))
+        self.after = nn.Sigmoid() if after else None
+
+    def forward(self, x):
+        if self.before is not None:
+            x = self.before(x)
+        x = self.fc(x)
+        return x if self.after is None else self.after(x)
+
+
+@pytest.mark.parametrize(("before", "after"), [(False, True), (True, False), (True, True)])
+def test_layers_without_parameters_have_their_names(before, after):
+    """Of several modules with the same code none is named wrongly: at worst the op is told."""
+    model = nn.Sequential(Cell(before, after), Cell(before, after), nn.Linear(3, 2))
+    lines = failing(lambda: model(torch.ones(2, 4, requires_grad=True)))
+    shown = [
+        line.split(maxsplit=2)[2] for line in lines[lines.index("  shapes, layer by layer:") :][2:]
+    ]
+    expected = []
+    for cell in ("model.0", "model.1"):
+        expected += [f"{cell}.before, Tanh()"] * before
+        expected += [
+            f"{cell}.fc.0, Linear(4, 6)",
+            f"{cell}.fc.1, ReLU()",
+            f"{cell}.fc.2, Linear(6, 4)",
+        ]
+        expected += [f"{cell}.after, Sigmoid()"] * after
+    ops = {"Tanh()": "tanh", "Sigmoid()": "sigmoid"}
+    assert all(a in (b, ops.get(b.split()[-1])) for a, b in zip(shown, expected, strict=True)), (
+        shown
+    )
+    assert sum("fc" in line for line in shown) == 6
+    assert not after or "model.1.after, Sigmoid()" in shown
+
+
+def test_a_module_that_is_called_twice():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.act, self.fc = nn.ReLU(), nn.Linear(4, 6)
+
+        def forward(self, x):
+            return self.fc(self.act(self.fc(x)))
+
+    model = Twice()
+    for mode in (torch.no_grad, torch.enable_grad):
+        with mode():
+            lines = failing(lambda: model(torch.ones(2, 4)))
+        assert lines[2:4] == [
+            "in model.fc, Linear(4, 6): in_features=4 got 6",
+            "  input: float32 [2, 6], made by model.act, ReLU()",
+        ]
+
+
+def test_tensors_in_lists_and_tuples_that_came_in():
+    layer = nn.LSTM(3, 4)
+    state = torch.zeros(1, 2, 4), torch.zeros(1, 2, 5)
+    lines = failing(lambda: layer(torch.ones(6, 2, 3), state))
+    assert lines[1:] == [
+        "in layer, LSTM(3, 4)",
+        "  input: float32 [6, 2, 3]",
+        "  hx[0]: float32 [1, 2, 4]",
+        "  hx[1]: float32 [1, 2, 5]",
+    ]
+
+
+def test_a_compiled_model():
+    model = torch.compile(nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(4, 1)))
+    for _ in range(2):
+        lines = failing(lambda: model(torch.ones(5, 2)))
+        assert "in model.2, Linear(4, 1): in_features=4 got 3" in lines
+        assert "  input: float32 [5, 3], made by model.1, ReLU()" in lines
 
 
 class Straight(nn.Module):
@@ -235,7 +360,7 @@ def test_assertions():
     lines = failing(lambda: layer(*[torch.ones(3, 2, 6)] * 3), AssertionError)
     assert lines == [
         "was expecting embedding dimension of 8, but got 6",
-        "in layer, MultiheadAttention: embed_dim=8 got 6",
+        "in layer, MultiheadAttention(8, 2): embed_dim=8 got 6",
         "  query: float32 [3, 2, 6]",
         "  key: float32 [3, 2, 6]",
         "  value: float32 [3, 2, 6]",
@@ -324,7 +449,69 @@ def test_an_error_that_the_program_raises_keeps_its_text():
     assert error.value.__notes__ == ["in model.0, Raises()\n  x: float32 [2]"]
 
 
-@pytest.mark.parametrize("kind", [type("Mine", (RuntimeError,), {}), KeyError, StopIteration])
+@pytest.mark.parametrize("kind", [KeyError, AttributeError, ZeroDivisionError, OSError])
+def test_errors_whose_text_is_no_sentence_have_a_note(kind):
+    model = Raises(kind("mine"))
+    with pytest.raises(kind) as error:
+        model(torch.ones(2))
+    assert error.value.args == ("mine",)
+    assert error.value.__notes__ == ["in model, Raises()\n  x: float32 [2]"]
+
+
+def test_a_name_that_a_module_lacks():
+    class Lacks(nn.Module):
+        def forward(self, x):
+            return self.missing(x)
+
+    model = Lacks()
+    with pytest.raises(AttributeError) as error:
+        model(torch.ones(2))
+    assert str(error.value) == "'Lacks' object has no attribute 'missing'"
+    assert error.value.__notes__ == ["in model, Lacks()\n  x: float32 [2]"]
+
+
+def test_the_librarys_own_classes_of_errors():
+    class Huge(nn.Module):
+        def forward(self, x):
+            return torch.linalg.inv(x)
+
+    model = Huge()
+    lines = failing(lambda: model(torch.zeros(2, 2)), torch.linalg.LinAlgError)
+    assert lines[-2:] == ["in model, Huge()", "  x: float32 [2, 2]"]
+
+
+def test_an_error_can_be_pickled_and_leaves_nothing_in_the_model():
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(4, 1))
+    kept = copy.deepcopy(model)
+    with pytest.raises(RuntimeError) as error:
+        model(torch.ones(5, 2))
+    again = pickle.loads(pickle.dumps(error.value))
+    assert type(again) is RuntimeError and again.args == error.value.args
+    assert "in_features=4 got 3" in str(again)
+    for before, after in zip(kept.modules(), copy.deepcopy(model).modules(), strict=True):
+        assert before.__dict__.keys() == after.__dict__.keys()
+
+
+def test_groups_of_errors():
+    class Several(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(2, 3)
+
+        def forward(self, x):
+            try:
+                self.fc(x)
+            except RuntimeError as error:
+                raise ExceptionGroup("several", [error]) from None
+
+    model = Several()
+    with pytest.raises(ExceptionGroup) as error:
+        model(torch.ones(5, 3))
+    assert error.value.__notes__ == ["in model, Several\n  x: float32 [5, 3]"]
+    assert "in model.fc, Linear(2, 3): in_features=2 got 3" in str(error.value.exceptions[0])
+
+
+@pytest.mark.parametrize("kind", [type("Mine", (RuntimeError,), {}), StopIteration])
 def test_errors_of_other_classes_stay_as_they_are(kind):
     error = kind("mine")
     with pytest.raises(kind):

@@ -475,6 +475,24 @@ def test_what_changes_a_backward_is_marked():
     assert said.count("recomputed in backward") == 3 and "Holder" not in said
 
 
+def test_marks_are_of_the_program_and_not_of_the_library():
+    def looked_at(module, given, made):
+        pass
+
+    layer = nn.Linear(3, 3)
+    layer.register_full_backward_hook(looked_at)
+    layer.weight.register_post_accumulate_grad_hook(functools.partial(looked_at, layer))
+    h = layer(leaf(2, 3))
+    y = torch.utils.checkpoint.checkpoint(torch.exp, h, use_reentrant=True)
+    marks = {node.title: node.marks for node in explain.graph(y).nodes}
+    line = f"test_graph.py:{line_of('def looked_at')}"
+    for marked in ("BackwardHookFunction", "weight"):
+        (hook,) = marks[marked]
+        assert hook.startswith("hook looked_at, ") and hook.endswith(line)
+    assert marks["CheckpointFunction"] == ["recomputed in backward"]
+    assert marks["linear"] == marks["bias"] == []
+
+
 # ---- scopes
 
 

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -26,10 +25,15 @@ CELLS = [
     "blocks = nn.Sequential(*[nn.Tanh() for n in range(40)])\n"
     "explain.graph(blocks(net(x)).sum(), fold=False, height=300)",
     "%%explain\nloss = net(x).square().mean()\nloss.backward()",
+    "%%profile\nloss = net(x).square().mean()\nloss.backward()",
     "explain.saved(net(x))",
 ]
 PAPER = "getComputedStyle(document.querySelector('svg.rl .paper')).fill"
-DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
+CODE = """(() => {
+  const style = getComputedStyle(document.querySelector('.rl-cell code'));
+  return [style.backgroundColor, style.padding];
+})()"""
+BACK = "getComputedStyle(document.body).backgroundColor"
 
 
 def notebook():
@@ -89,22 +93,32 @@ def lab(server, browser):
     tab.wait_for_selector(".jp-NotebookPanel .jp-Cell")
     tab.wait_for_selector("text=/ipykernel.*Idle/")
     choose(tab, "Run", "Run All Cells")
-    tab.wait_for_selector("iframe.rl-page")
     tab.wait_for_selector("text=freed by backward")
-    (page,) = [f for f in tab.frames if f.title() == "loss: its graph"]
+    tab.wait_for_function("document.querySelectorAll('iframe.rl-page').length == 2")
+    for frame in tab.frames:
+        frame.wait_for_load_state()
+    pages = {frame.title(): frame for frame in tab.frames}
+    page = pages["loss: its graph"]
+    profile = pages["In[6]: where the time goes"]
     page.click("[data-testid=view-backward]")
     seen = SimpleNamespace(errors=errors, text=tab.inner_text(".jp-Notebook"))
     seen.pressed = page.get_attribute("[data-testid=view-backward]", "aria-pressed")
+    seen.lines = profile.inner_text("body")
+    seen.code = tab.evaluate(CODE)
     seen.frame = tab.evaluate(
         "(box => [box.clientHeight, box.scrollHeight])(document.querySelector('svg.rl').parentNode)"
     )
-    seen.light = (tab.evaluate(PAPER), page.evaluate(DARK))
+    seen.light = (tab.evaluate(PAPER), page.evaluate(BACK))
     choose(tab, "Settings", "Theme", "JupyterLab Dark")
     tab.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
-    page.wait_for_function(DARK)
-    seen.dark = (tab.evaluate(PAPER), page.evaluate(DARK))
-    if folder := os.environ.get("RUSHLIGHT_PICTURES"):  # to be looked at
-        tab.screenshot(path=str(Path(folder) / "lab.png"))
+    page.wait_for_function("matchMedia('(prefers-color-scheme: dark)').matches")
+    seen.dark = (tab.evaluate(PAPER), page.evaluate(BACK))
+    tab.set_viewport_size({"width": 480, "height": 3500})
+    tab.wait_for_function("document.querySelector('.rl-cell').clientWidth < 400")
+    seen.wide = tab.evaluate(
+        "[...document.querySelectorAll('.rl-cell, svg.rl, iframe.rl-page')]"
+        ".filter(e => e.getBoundingClientRect().right > innerWidth).length"
+    )
     context.close()
     return seen
 
@@ -119,8 +133,20 @@ def choose(tab, menu, *items):
 def test_cells_show_modules_tensors_and_places(lab):
     assert "49 parameters · 196 B · training" in lab.text
     assert "float32[16, 4] · min 1 · mean 1 · max 1" in lab.text
-    assert "In[6]:1" in lab.text
+    assert "In[7]:1" in lab.text
     assert not lab.errors
+
+
+def test_code_of_a_tree_has_no_look_of_the_notebook(lab):
+    assert lab.code == ["rgba(0, 0, 0, 0)", "0px"]
+
+
+def test_a_narrow_window_cuts_nothing(lab):
+    assert lab.wide == 0
+
+
+def test_a_profile_is_a_page_with_lines_of_the_cell(lab):
+    assert "In[6]:2" in lab.lines and "In[6]:3" in lab.lines
 
 
 def test_a_long_picture_scrolls(lab):
@@ -133,5 +159,5 @@ def test_a_page_in_a_cell_can_be_used(lab):
 
 
 def test_pictures_and_pages_follow_the_theme(lab):
-    assert lab.light == ("rgb(255, 255, 255)", False)
-    assert lab.dark == ("rgb(17, 21, 28)", True)
+    assert lab.light == ("rgb(255, 255, 255)", "rgb(251, 251, 249)")
+    assert lab.dark == ("rgb(17, 21, 28)", "rgb(20, 23, 27)")

@@ -59,13 +59,16 @@ CELLS = {
     "no third": "%%explain 3\n(w * 2).sum().backward()",
     "ends in a loss": "%%explain\n(w * w).sum()",
     "ends in none": "%%explain\n7",
-    "line": "%explain (w * w).sum()",
     "raises": "%%explain\n\n\nw.nothing",
     "bad": "%%explain three\n1",
     "profile": "%%profile\nthe = (w * w).sum()\nthe.backward()",
+    "no profile": "%%profile\n1\nw.nothing",
+    "define": "def twice(v):\n    return v.exp() * 2",
+    "call": "print(explain.tree(twice(w * 3)))",
+    "fails": "nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(5, 1))(torch.ones(4, 2))",
+    "rounds": "total = 0\nfor n in range(7):\n    total = total + (w * n).exp().sum()\n"
+    "print(explain.saved(total))",
     "after": "kept.item(), the.item()",
-    "unload": "%unload_ext rushlight",
-    "gone": "%explain loss",
 }
 
 
@@ -95,8 +98,8 @@ def place(cells, name, line):
 
 
 def test_cells_raise_what_they_should(cells):
-    wrong = {"second", "write", "nan", "raises", "bad"}
-    assert {name for name, cell in cells.items() if cell["error"]} - {"gone"} == wrong
+    wrong = {"second", "write", "nan", "raises", "bad", "no profile", "fails"}
+    assert {name for name, cell in cells.items() if cell["error"]} == wrong
 
 
 def test_tables_and_trees_name_cells(cells):
@@ -146,9 +149,8 @@ def test_explain_shows_the_graph_of_the_backward(cells):
 
 
 def test_explain_shows_the_graph_of_a_value(cells):
-    assert [n["title"] for n in page_of(cells["line"])["nodes"]] == [
-        n["title"] for n in page_of(cells["ends in a loss"])["nodes"]
-    ]
+    titles = [node["title"] for node in page_of(cells["ends in a loss"])["nodes"]]
+    assert sorted(titles) == ["mul", "sum", "w"]
     assert "can end in a loss" in cells["ends in none"]["out"]
     assert cells["ends in none"]["data"][0]["text/plain"] == "7"
 
@@ -160,9 +162,32 @@ def test_errors_inside_of_the_magic_have_their_line(cells):
     assert "takes the number of a backward, got 'three'" in cells["bad"]["error"]
 
 
-def test_profile_shows_a_table(cells):
-    assert "mul" in cells["profile"]["out"] + json.dumps(cells["profile"]["data"])
+def test_profile_shows_a_table_and_a_page(cells):
+    cell = cells["profile"]
+    table, page = cell["data"]
+    assert re.match(rf"In\[{cell['number']}\]: .* in all", table["text/plain"])
+    assert re.search(rf"\n{re.escape(place(cells, 'profile', 3))} .*\n", table["text/plain"])
+    assert re.search(r"\nMulBackward0 ", table["text/plain"])
+    data = page_of({"data": [page]})
+    assert data["title"] == f"In[{cell['number']}]"
+    assert {"part", "module", "line", "op"} == {of["title"] for of in data["tables"]}
 
 
-def test_it_can_be_unloaded(cells):
-    assert "not found" in cells["gone"]["err"] + cells["gone"]["out"] + cells["gone"]["error"]
+def test_a_cell_under_profile_raises_its_own_error(cells):
+    assert f"Cell In[{cells['no profile']['number']}], line 3" in cells["no profile"]["out"]
+    assert "_magics.py" not in cells["no profile"]["out"] and not cells["no profile"]["data"]
+
+
+def test_a_function_of_an_earlier_cell_is_named_by_its_cell(cells):
+    assert re.search(rf" exp .* {re.escape(place(cells, 'define', 2))}\n", cells["call"]["out"])
+    assert re.search(rf" mul.* {re.escape(place(cells, 'call', 1))}\n", cells["call"]["out"])
+
+
+def test_a_module_that_fails_is_told_with_cells(cells):
+    assert "in Sequential.2, Linear(5, 1): in_features=5 got 3" in cells["fails"]["error"]
+    assert f"Cell In[{cells['fails']['number']}], line 1" in cells["fails"]["out"]
+
+
+def test_rounds_are_told_with_cells(cells):
+    expected = f"7 rounds of {place(cells, 'rounds', 3)} are held by `total`; use .item()"
+    assert expected in cells["rounds"]["out"]

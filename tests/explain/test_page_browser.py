@@ -440,6 +440,48 @@ def test_the_first_look_is_large_enough_to_read(opened, opened_data):
         assert min(size * (scale if drawn else 1) for size, drawn in sizes) >= 11
 
 
+def checkpointed(count):
+    """The graph of a chain of layers, each of which is computed again in backward."""
+    layers = nn.ModuleList(nn.Sequential(nn.Linear(2, 2), nn.Tanh()) for _ in range(count))
+    x = torch.ones(1, 2)
+    with torch.explain.recording():
+        for layer in layers:
+            x = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)
+        loss = x.sum()
+    return torch.explain.graph(loss, names=dict(layers=layers))
+
+
+def test_a_folded_box_says_what_is_marked_in_it(opened_data):
+    tab = opened_data(page_data(checkpointed(20)))
+    folded = tab.locator("[data-box][aria-expanded=false]")
+    assert folded.count() == 20
+    for n in range(20):
+        text = folded.filter(has_text=f"layers.{n} · Sequential").locator("text").all_text_contents()
+        assert text.count("recomputed in backward") == 1
+    on(tab, "open-all").click()
+    assert node(tab, "recomputed in backward").count() == 40
+
+
+def test_the_first_look_begins_where_the_drawing_begins(opened_data):
+    leaves = [torch.tensor(1.0, requires_grad=True) for _ in range(40)]
+    wide = leaves[0].exp()
+    for leaf in leaves[1:]:
+        wide = wide + leaf.exp()  # a loop
+    many = torch.stack([torch.tensor([1.0], requires_grad=True) for _ in range(12)])
+    several = [many.exp(), many.sin(), many.cos(), many.tanh(), many.sigmoid(), many.relu()]
+    for y in (wide, torch.cat([v.abs() * many for v in several]).sum()):
+        for width in (1280, 375):
+            tab = opened_data(page_data(torch.explain.graph(y)), width=width)
+            seen = tab.evaluate(
+                "() => { const room = document.getElementById('canvas').getBoundingClientRect();"
+                "const all = [...document.querySelectorAll('#camera .item:not(.frame-header)')]"
+                ".map(e => e.getBoundingClientRect()).sort((a, b) => a.top - b.top);"
+                "const [first] = all; const middle = (first.left + first.right) / 2;"
+                "return first.top > room.top && room.left < middle && middle < room.right; }"
+            )
+            assert seen
+
+
 def test_a_leaf_of_many_calls_draws_few_lines(opened_data):
     w = torch.tensor(0.9, requires_grad=True)
     y = w.exp()
@@ -461,7 +503,7 @@ def test_a_leaf_of_many_calls_draws_few_lines(opened_data):
 def test_a_matrix_in_the_panel_scrolls(opened_data):
     x = torch.full((2, 8), 1 / 3, requires_grad=True)
     tab = opened_data(page_data(torch.explain.graph((x * x).sum())))
-    node(tab, "x").first.click()
+    node(tab, "∂result/∂x").click()
     table = tab.locator("#panel .values").filter(has_text="0.333").first
     inside = table.locator("xpath=..")
     wide, room, panel = inside.evaluate(

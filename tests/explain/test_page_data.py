@@ -329,6 +329,21 @@ def test_a_loop_in_a_loop(lengths):
     assert all(b.parent.kind == "step" and b.parent.parent is outer for b in inner)
 
 
+def test_runs_of_modules_are_called_by_the_first_and_the_last():
+    layers = torch.nn.ModuleList(torch.nn.Linear(2, 2) for _ in range(100))
+    x = torch.ones(1, 2)
+    with torch.explain.recording():
+        for layer in layers:
+            x = layer(x)
+    graph = torch.explain.graph(x)
+    boxes, _ = boxes_of(graph, "x")
+    runs = [box for box in boxes if box.kind == "run"]
+    assert [len(run.inside) for run in runs] == [3] * 33  # and one that is alone
+    assert {run.title for run in runs} == {f"layers.{n} – layers.{n + 2}" for n in range(0, 99, 3)}
+    labels = {leaf.label for leaf in graph.leaves}
+    assert labels == {f"layers.{n}.{name}" for n in range(100) for name in ("weight", "bias")}
+
+
 def test_few_rounds_are_no_loop():
     w = torch.tensor(0.9, requires_grad=True)
     y = w * w * w * w

@@ -131,3 +131,42 @@ def locals_of(frame: FrameType) -> dict[str, object]:
 
 _UNSHARED = 3
 """References to the copy of a frame's variables: the frame's, a variable, the question's own."""
+
+
+class Source:
+    """A file of the program, parsed. Python keeps the place in there of each instruction."""
+
+    def __init__(self, file: str) -> None:
+        try:
+            self._tree = ast.parse("".join(linecache.getlines(file)))
+        except SyntaxError:  # the file is another by now
+            self._tree = ast.Module([], [])
+        self._at: dict[tuple[int | None, ...], ast.AST] = {
+            (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset): n
+            for n in ast.walk(self._tree)
+            if isinstance(n, (ast.expr, ast.AugAssign))
+        }
+
+    def expression(self, code: CodeType, at: int) -> ast.AST | None:
+        """The expression that an instruction computes. at: its place in the bytecode."""
+        return self._at.get(next(islice(code.co_positions(), at // 2, None)))
+
+    def value_before(self, line: int, name: str) -> ast.AST | None:
+        """The expression that a variable has in a line: of the last statement before that sets the
+        variable, where that is a plain assignment in the same block."""
+        block: list[ast.stmt] = []
+        for node in ast.walk(self._tree):
+            for _, inner in ast.iter_fields(node):
+                for at, s in enumerate(inner if isinstance(inner, list) else []):
+                    if isinstance(s, ast.stmt) and s.lineno <= line <= (s.end_lineno or 0):
+                        block = inner[:at]
+        match [s for s in block if name in _set_by(s)][-1:]:
+            case [ast.Assign(targets=[ast.Name()], value=made)]:
+                return made
+        return None
+
+
+def _set_by(statement: ast.stmt) -> set[str]:
+    """The variables that a statement sets, at any depth."""
+    names = [part for part in ast.walk(statement) if isinstance(part, ast.Name)]
+    return {name.id for name in names if not isinstance(name.ctx, ast.Load)}

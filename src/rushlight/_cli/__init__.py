@@ -13,6 +13,7 @@ import argparse
 import importlib
 import os
 import re
+import signal
 import sys
 from argparse import REMAINDER, SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping
@@ -98,8 +99,8 @@ def _chosen(
     return known[word]
 
 
-# `--watch` takes a value after "=" alone: the next word is the program's. No argument has a NUL.
-_BARE, _MARKED = "--watch", "--watch=\0"
+# These take a value after "=" alone: the next word is the program's. No argument has a NUL.
+_BARE, _MARK = ("--watch", "--serve"), "=\0"
 
 
 def _programs(command: str, description: str) -> ArgumentParser:
@@ -121,7 +122,7 @@ def _programs(command: str, description: str) -> ArgumentParser:
 def _program(parser: ArgumentParser, options: Namespace) -> list[str]:
     """The words that name the program, and its arguments."""
     named = ["-m", *options.m] if options.m else ["-c", *options.c] if options.c else []
-    words = [_BARE if word == _MARKED else word for word in named + options.script]
+    words = [word.removesuffix(_MARK) for word in named + options.script]
     if not words:
         parser.error("the program is missing: SCRIPT, -m MODULE, -c CODE or -")
     return words
@@ -156,13 +157,22 @@ def _run_command(given: list[str]) -> None:
         "without the command; RUSHLIGHT_TRACE=PATH appends the lines to a file",
     )
     parser.add_argument(
-        _BARE,
+        "--watch",
         nargs="?",
-        type=_picture,
+        type=partial(_written, ".png"),
         metavar="FILE.png",
         help="show losses and gradient norms while the program trains: a live view in a terminal "
         "(pip install rushlight[watch]), elsewhere a table on standard error at the end. Curves "
         "are drawn to the file after the =, or to SCRIPT's name with .watch.png in this folder",
+    )
+    parser.add_argument(
+        "--serve",
+        nargs="?",
+        type=partial(_written, ".html"),
+        metavar="FILE.html",
+        help="with --watch: a live page for a browser on this machine, with the layers and the "
+        "graphs of steps; its address is on standard error. The page is kept in the file after the "
+        "=, or in SCRIPT's name with .watch.html",
     )
     parser.add_argument(
         "--device-as-cuda",
@@ -173,8 +183,11 @@ def _run_command(given: list[str]) -> None:
     parser.add_argument(
         "--nproc", metavar="N", help="run N processes, or auto (pip install rushlight[mpi])"
     )
-    options = _parsed(parser, [_MARKED if word == _BARE else word for word in given])
+    options = _parsed(parser, [w + _MARK if w in _BARE else w for w in given])
     program = _program(parser, options)
+    several = options.nproc is not None or _LAUNCHERS & os.environ.keys()
+    if options.serve is not None and several:
+        parser.error("--serve shows one process: not for a run of several")
     if options.nproc is not None:
         _run_several(options, program)
     elif _LAUNCHERS & os.environ.keys() and "TORCHELASTIC_RUN_ID" not in os.environ:
@@ -183,12 +196,12 @@ def _run_command(given: list[str]) -> None:
         _run(options, program)
 
 
-def _picture(file: str) -> str:
-    """The file of --watch, checked; "" for the default."""
-    if file == _MARKED.partition("=")[2]:
+def _written(ending: str, file: str) -> str:
+    """A file of --watch or --serve, checked; "" for the default."""
+    if file == _MARK[1:]:
         return ""
-    if not file.endswith(".png"):
-        raise ArgumentTypeError(f"{file}: the name of a .png file is expected")
+    if not file.endswith(ending):
+        raise ArgumentTypeError(f"{file}: the name of a {ending} file is expected")
     if not os.path.isdir(os.path.dirname(file) or "."):
         raise ArgumentTypeError(f"{file}: there is no such folder")
     return file
@@ -203,8 +216,8 @@ def _run(options: Namespace, program: list[str]) -> None:
 
         _trace_calls.follow_option()
     find, target, arguments = _found(program)
-    watched = options.watch is not None
-    around = _watch(options.watch, *_named(find, target)) if watched else nullcontext()
+    watched = options.watch is not None or options.serve is not None
+    around = _watch(options, *_named(find, target)) if watched else nullcontext()
     run(find, target, arguments, around)
 
 
@@ -219,12 +232,15 @@ def _device_as_cuda() -> None:
         importlib.reload(made)
 
 
-def _watch(picture: str, title: str, stem: str) -> AbstractContextManager[object]:
-    """The context of --watch around the program."""
+def _watch(options: Namespace, title: str, stem: str) -> AbstractContextManager[object]:
+    """The context of --watch and --serve around the program. The page has the curves too, so that
+    with it a picture is drawn only to a file that was named."""
     from rushlight import explain  # here alone: not part of what every program imports
 
+    page = None if options.serve is None else options.serve or f"{stem}.watch.html"
+    picture = options.watch or (None if page else f"{stem}.watch.png")
     try:
-        return explain.watch(png=picture or f"{stem}.watch.png", title=title)
+        return explain.watch(png=picture, serve=page, title=title)
     except ImportError as error:
         refuse(f"rushlight run: --watch: {error}\n", code=1)
 
@@ -307,12 +323,16 @@ def _doctor(given: list[str]) -> None:
     )
     help = "end the program after N calls of backward (default: 100)"
     parser.add_argument("--steps", type=int, default=100, metavar="N", help=help)
+    help = "end the program after N seconds, too (default: never)"
+    parser.add_argument("--seconds", type=float, default=0.0, metavar="N", help=help)
     help = "run the program a second time, unseen, and say from which line the runs differ"
     parser.add_argument("--twice", action="store_true", help=help)
     parser.add_argument("--stream", help=SUPPRESS)
     options = _parsed(parser, given)
     if options.steps < 1:
         parser.error(f"--steps takes a number of backward calls, 1 or more, got {options.steps}")
+    if options.seconds and not (options.seconds > 0 and hasattr(signal, "setitimer")):
+        parser.error("--seconds takes a positive number, and a system with SIGALRM")
     words = _program(parser, options)
     find, target, arguments = _found(words)
     if options.twice and find is from_stdin:
@@ -320,7 +340,8 @@ def _doctor(given: list[str]) -> None:
     from rushlight.explain import _doctor_command  # here alone: not part of what programs import
 
     again = words if options.twice else None
-    run(find, target, arguments, _doctor_command.examine(options.steps, again, options.stream))
+    around = _doctor_command.examine(options.steps, options.seconds, again, options.stream)
+    run(find, target, arguments, around)
 
 
 def _as_torch(given: list[str]) -> None:

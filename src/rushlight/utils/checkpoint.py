@@ -509,6 +509,8 @@ class CheckpointFunction(autograd.Function):
     'CheckpointFunctionBackward'
     """
 
+    recomputed = True  # read by `explain`
+
     @staticmethod
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: object) -> Any:
         check_backward_validity(args)

@@ -252,6 +252,11 @@ class BackwardHook:
         self.input_places: list[int] | None = None
         self.output_places: list[int] | None = None
 
+    @property
+    def functions(self) -> list[object]:
+        """The functions that the program registered."""
+        return [hook for hooks in (self.pre_hooks, self.hooks) for _, hook in hooks]
+
     def setup_input_hook(self, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """The arguments, behind a node that calls the hooks with the gradients that reach them."""
         self.n_inputs = len(args)

@@ -164,7 +164,7 @@ class Module(StateMethods):
             if self._plain:
                 return self.forward(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
-        except (RuntimeError, TypeError, ValueError, IndexError, AssertionError) as error:
+        except Exception as error:
             late.add_model(error)
             raise
 

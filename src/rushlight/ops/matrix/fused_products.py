@@ -428,6 +428,15 @@ def _kron_gradient(g: Tensor, other: Tensor, shape: Size, first: bool) -> Tensor
     return (parts * weights).sum(list(range(first, 2 * n, 2))).reshape(shape)
 
 
+def _kron_shapes(out: Size, a: Any, b: Any) -> tuple[Any, ...]:
+    def rest(known: Size) -> tuple[int, ...]:
+        """The shape of a factor whose value a backward has freed."""
+        padded = (1,) * (len(out) - len(known)) + tuple(known)
+        return tuple(size // part if part else 0 for size, part in zip(out, padded, strict=True))
+
+    return rest(b) if a is None else a, rest(a) if b is None else b
+
+
 kron: Op = bilinear(
     "kron(input: Tensor, other: Tensor)",
     is_=_kron,
@@ -441,7 +450,7 @@ kron: Op = bilinear(
         "other": "sum of input ⊙ the blocks of g",
     },
     node="UnsafeViewBackward0",
-    unfold=in_steps(_kron, lambda out, a, b: (a, b)),
+    unfold=in_steps(_kron, _kron_shapes),
     out="cast",
     samples=lambda make: [
         (make(2, 3), make(3, 2)),

@@ -208,8 +208,27 @@ def _matmul_in_steps(a: Tensor, b: Tensor) -> Tensor:
     return shaped(bmm(left, right), *lead, a.shape[-2], b.shape[-1])
 
 
-def _matmul_shapes(out: Size | None, a: Size, b: Size) -> tuple[Size, ...] | None:
-    # Each is known: of what wants a gradient the shape is saved, of what the other needs the value.
+def _left_shape(out: Size, b: Size) -> tuple[int, ...]:
+    if len(b) == 1:
+        return *out, b[0]
+    return (b[-2],) if len(out) < len(b) else (*out[:-1], b[-2])
+
+
+def _right_shape(out: Size, a: Size) -> tuple[int, ...]:
+    if out == a[:-1]:
+        return (a[-1],)
+    if len(a) == 1:
+        return *out[:-1], a[0], out[-1]
+    lead = () if out[:-1] == a[:-1] else out[:-2]
+    return *lead, a[-1], out[-1]
+
+
+def _matmul_shapes(out: Any, a: Any, b: Any) -> tuple[tuple[int, ...], ...] | None:
+    # Of what wants a gradient the shape is saved, of what the other needs the value, which goes
+    # with a backward: the result then tells the shape. A stack times one matrix and times a stack
+    # look the same, and are taken for the former.
+    a = _left_shape(out, b) if a is None else a
+    b = _right_shape(out, a) if b is None else b
     return None if len(a) + len(b) == 2 or (len(a) == 2 and len(b) <= 2) else (a, b)
 
 

@@ -187,8 +187,7 @@ def _loop(parent: Box, rounds: list[list[Box | Node]]) -> Box:
     first = rounds[0]
     place = next((item.place for item in first if item.place is not None), None)
     names = [i.path[-1] if i.kind == "module" else i.title for i in first if isinstance(i, Box)]
-    names = list(dict.fromkeys(names or [i.title for i in first if isinstance(i, Node)]))
-    text = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    text = _listed(names or [item.title for item in first], 3)
     title = f"{text} × {len(rounds)}" + (f", {place}" if place is not None else "")
     loop = Box("loop", title, parent.path, parent, place=place, rounds=rounds)
     for number, items in enumerate(rounds):
@@ -220,18 +219,14 @@ def _into_runs(box: Box) -> None:
 
 
 def _runs(box: Box) -> list[Box | Node]:
-    titles = [item.title for item in box.inside]
-    size = max(-(-len(titles) // _MOST), 2)
-    period = _period(titles)
-    if period > 1:
-        size = -(-size // period) * period
+    size = max(-(-len(box.inside) // _MOST), 2)
     found: list[Box | Node] = []
-    for at in range(0, len(titles), size):
+    for at in range(0, len(box.inside), size):
         items = box.inside[at : at + size]
         if len(items) == 1:
             found.extend(items)
             continue
-        run = Box("run", _run_title(titles[at : at + size], period), box.path, box, items)
+        run = Box("run", _run_title(items), box.path, box, items)
         for item in items:
             if isinstance(item, Box):
                 item.parent = run
@@ -243,19 +238,19 @@ def _runs(box: Box) -> list[Box | Node]:
     return found
 
 
-def _period(titles: Sequence[str]) -> int:
-    """After how many calls the same ones come again; 0 where they do not."""
-    for period in range(1, min(64, len(titles) // 2) + 1):
-        same = sum(a == b for a, b in zip(titles, titles[period:], strict=False))
-        if same >= 0.95 * (len(titles) - period):
-            return period
-    return 0
+def _run_title(items: Sequence[Box | Node]) -> str:
+    """Calls by their names, calls of modules by the first and the last."""
+    boxes = [item for item in (items[0], items[-1]) if isinstance(item, Box)]
+    ends = [box.path[-1] for box in boxes if box.kind == "module"]
+    if len(set(ends)) == 2:
+        return f"{ends[0]} – {ends[1]}"
+    return f"{len(items)} calls: {_listed([item.title for item in items], 4)}"
 
 
-def _run_title(titles: Sequence[str], period: int) -> str:
-    first = list(dict.fromkeys(titles[:period] if period else titles))
-    text = ", ".join(first[:4]) + (", …" if len(first) > 4 else "")
-    return f"{text} × {len(titles) // period}" if period else f"{len(titles)} calls: {text}"
+def _listed(titles: Sequence[str], most: int) -> str:
+    """Titles without repetitions, the first ones of many."""
+    different = list(dict.fromkeys(titles))
+    return ", ".join(different[:most]) + (", …" if len(different) > most else "")
 
 
 def _around(boxes: list[Box]) -> Box | None:

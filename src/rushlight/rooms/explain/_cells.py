@@ -12,19 +12,18 @@ import html
 import math
 import struct
 import zlib
-from typing import TYPE_CHECKING
+from typing import TypeGuard
 
 from .. import _core
 from .._base.outside import np
 from .._core import Tensor
+from ..nn import Module
+from ..nn.parameter import is_lazy
 from ..ops.table.arrays import Array
 from ._drawing import themed
 from ._graph import Place
 from ._names import quiet, shown_name
 from ._text import bytes_text, counted, tensor_text
-
-if TYPE_CHECKING:
-    from ..nn import Module
 
 __all__ = ["Framed", "cell_html"]
 
@@ -36,17 +35,18 @@ _OPEN = 40
 """A tree of so many modules opens whole."""
 _STYLE = """<style>
 .rl-cell { font: 13px/1.5 system-ui, sans-serif; max-width: 100%; overflow: auto }
-.rl-cell.rl-cell pre, .rl-cell.rl-cell code { margin: 0; background: none;
-  font: 12px/1.4 ui-monospace, Menlo, Consolas, monospace; padding: 0; color: inherit }
-.rl-cell.rl-cell pre { max-height: 200px; overflow: auto }
+.rl-cell :is(pre, code):not(#a) { margin: 0; padding: 0; background: none; color: inherit;
+  font: 12px/1.4 ui-monospace, Menlo, Consolas, monospace; white-space: pre }
+.rl-cell pre:not(#a) { max-height: 200px; overflow: auto }
 .rl-cell .soft { opacity: 0.7 }
 .rl-cell figure { display: inline-block; margin: 6px 16px 2px 0; vertical-align: top }
 .rl-cell img { display: block; image-rendering: pixelated; border: 1px solid rgb(128 128 128 / 0.5);
   max-width: none }
 .rl-cell figcaption { font-size: 12px; opacity: 0.7 }
 .rl-cell details { padding-left: 18px } .rl-cell summary { margin-left: -14px; cursor: pointer }
-.rl-cell div.leaf, .rl-cell div.own { padding-left: 18px; margin-left: -14px }
+.rl-cell div.leaf { padding-left: 18px; margin-left: -14px }
 </style>"""
+""":not(#a) is true of every element, and stronger than the rules of the notebook itself."""
 
 
 class Framed:
@@ -74,49 +74,53 @@ class Framed:
 
 def cell_html(value: object) -> str | None:
     """A tensor or a module as HTML; None where its text says all that can be said."""
-    with quiet():
-        if isinstance(value, Tensor):
-            return _tensor(value)
-        return _tree(value)  # type: ignore[arg-type]
+    with quiet(), np.errstate(all="ignore"):
+        if isinstance(value, Module):
+            return _Tree(value).html
+        return _tensor(value) if _has_values(value) else None
 
 
 # ---- tensors
 
 
-def _tensor(t: Tensor) -> str | None:
+def _tensor(t: Tensor) -> str:
     """The text as at the prompt, a line of facts, and pictures of the values and the gradient."""
-    if t._wrapped is not None or t._on_meta:
-        return None
     values = _array(t)
     facts = [tensor_text(t.shape, t.dtype)]
     if t._accelerator is not None:
         facts.append(str(t.device))
-    facts += _facts(values, "magnitude's " if t.dtype.is_complex else "") + _history(t)
-    figures = [_figure(values, "values")] if values.size > 1 else []
-    gradient = t.grad if t.is_leaf else None
-    if isinstance(gradient, Tensor) and gradient._wrapped is None:
-        of = _array(gradient)
-        norm = float(np.sqrt(np.sum(np.square(np.abs(of.astype(np.float64))))))
-        figures.append(_figure(of, f"gradient, norm {norm:.4g}"))
-    text = html.escape(repr(t))
+    facts += _facts(values, "magnitudes: " if t.dtype.is_complex else "") + _history(t)
+    if values.size < t.numel():
+        facts.append(f"of {values.size:,} of {t.numel():,} elements")
+    figures = [_figure(values, "magnitudes" if t.dtype.is_complex else "values")]
+    gradient = t.grad if t.is_leaf or t.retains_grad else None
+    if _has_values(gradient):
+        figures.append(_figure(_array(gradient), f"gradient, norm {_norm(gradient)}"))
     return (
-        f'{_STYLE}<div class="rl-cell"><pre>{text}</pre>'
+        f'{_STYLE}<div class="rl-cell"><pre>{html.escape(repr(t))}</pre>'
         f'<span class="soft">{html.escape(" · ".join(facts))}</span>'
         f"<div>{''.join(figures)}</div></div>"
     )
 
 
+def _has_values(t: object) -> TypeGuard[Tensor]:
+    """Whether elements can be read: none of a sparse tensor, one of vmap, one on meta."""
+    return isinstance(t, Tensor) and t._wrapped is None and not t._on_meta
+
+
+def _norm(t: Tensor) -> str:
+    return f"{float(t.detach().double().norm()):.4g}"
+
+
 def _array(t: Tensor) -> Array:
     """The values as real numbers: of complex ones the magnitudes, of many some rows."""
     t = t.detach()
-    step = -(-t.numel() // _MOST) if t.dim() else 1
+    step = -(-t.numel() // _MOST)
     if step > 1:
         widest = max(range(t.dim()), key=lambda d: t.shape[d])
         t = t[(slice(None),) * widest + (slice(None, None, step),)]
     t = t.cpu()
-    if t.dtype.is_complex:
-        t = t.abs()
-    return t.double().numpy()
+    return (t.abs() if t.dtype.is_complex else t).double().numpy()
 
 
 def _facts(values: Array, of: str) -> list[str]:
@@ -124,7 +128,7 @@ def _facts(values: Array, of: str) -> list[str]:
     found = []
     if finite.size > 1:
         numbers = finite.min(), finite.mean(), finite.max(), finite.std(ddof=1)
-        names = (f"{of}{name}" for name in ("min", "mean", "max", "std"))
+        names = (f"{of}min", "mean", "max", "std")
         found += [f"{name} {x:.4g}" for name, x in zip(names, numbers, strict=True)]
     for name, count in (("NaN", np.isnan(values).sum()), ("inf", np.isinf(values).sum())):
         if count:
@@ -136,58 +140,42 @@ def _history(t: Tensor) -> list[str]:
     """How a tensor was computed, or the mark of a leaf with requires_grad."""
     node = t.grad_fn
     if node is None:
-        return ["leaf with requires_grad" + ("" if t.grad is None else ", has .grad")] * (
-            t.requires_grad
-        )
+        return ["leaf with requires_grad"] if t.requires_grad else []
     made = _core.node_facts(node)[2]
     return [type(node).__name__ + ("" if made is None else f", {Place(*made)}")]
 
 
 def _figure(values: Array, caption: str) -> str:
-    pixels = _tiles(np.atleast_2d(values))
-    h, w = pixels.shape
+    """The picture of at least two values."""
+    if values.size < 2:
+        return ""
+    pixels = _coloured(_smaller(_matrix(values)))
+    h, w = pixels.shape[:2]
     scale = max(1, min(16, 192 // max(h, w)))
-    height = max(h * scale, 12)
-    data = base64.b64encode(_png(_coloured(pixels))).decode()
-    caption = html.escape(caption)
-    caption = html.escape(caption)
-    return (
-        f'<figure><img alt="{caption}" width="{w * scale}" height="{height}" '
-        f'src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
-    )
+    size = f"width: {w * scale}px; height: {max(h * scale, 12)}px"  # Jupyter obeys only a style
+    data = base64.b64encode(_png(pixels)).decode()
+    image = f'<img alt="{caption}" style="{size}" src="data:image/png;base64,{data}">'
+    return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
 
 
-def _tiles(values: Array) -> Array:
-    """A picture's values: those of a matrix, or the matrices of the last two dimensions as tiles
-    with a line of nothing (inf marks it) between them."""
-    if values.size == 0:
-        return np.zeros((1, 1))
-    if values.ndim == 2:
-        return _smaller(values, _SIDE)
-    tiles = values.reshape(-1, *values.shape[-2:])
-    across = math.ceil(math.sqrt(len(tiles) * tiles.shape[1] / tiles.shape[2]))
-    across = min(max(across, 1), len(tiles))
-    side = max(_SIDE // across - 1, 1)
-    across = min(across, _SIDE // 2)
-    shown = [_smaller(tile, side) for tile in tiles[: across * (_SIDE // 2)]]
-    h, w = shown[0].shape
-    down = min(-(-len(shown) // across), max(_SIDE // (h + 1), 1))
-    whole = np.full((down * (h + 1) - 1, across * (w + 1) - 1), _GAP)
-    for n, tile in enumerate(shown[: across * down]):
-        y, x = n // across * (h + 1), n % across * (w + 1)
-        whole[y : y + h, x : x + w] = tile
-    return whole
+def _matrix(values: Array) -> Array:
+    """Of more dimensions than two the matrices of the last two, side by side; zeros between them,
+    which are drawn as nothing."""
+    if values.ndim <= 2:
+        return np.atleast_2d(values)
+    h, w = values.shape[-2:]
+    tiles = np.pad(values.reshape(-1, h, w), ((0, 0), (0, 1), (0, 1)))
+    across = max(1, min(len(tiles), round(math.sqrt(len(tiles) * h / w))))
+    tiles = np.pad(tiles, ((0, -len(tiles) % across), (0, 0), (0, 0)))
+    rows = tiles.reshape(-1, across, h + 1, w + 1).swapaxes(1, 2)
+    return rows.reshape(-1, across * (w + 1))[:-1, :-1]
 
 
-_GAP = 1e308  # no value of a float32; a float64 that large is drawn as nothing
-
-
-def _smaller(values: Array, side: int) -> Array:
-    """At most so many rows and columns, each of the largest magnitude; NaN goes before."""
-    for axis in (0, 1):
-        n = values.shape[axis]
-        if n > side:
-            begins = np.arange(side) * n // side
+def _smaller(values: Array) -> Array:
+    """At most `_SIDE` rows and columns, each of the largest magnitude; NaN goes before."""
+    for axis, n in enumerate(values.shape):
+        if n > _SIDE:
+            begins = np.arange(_SIDE) * n // _SIDE
             high = np.maximum.reduceat(values, begins, axis)
             low = np.minimum.reduceat(values, begins, axis)
             values = np.where(high < -low, low, high)
@@ -196,14 +184,13 @@ def _smaller(values: Array, side: int) -> Array:
 
 def _coloured(values: Array) -> Array:
     """Red, green, blue and opacity of each value."""
-    gap = values == _GAP
-    finite = np.isfinite(values) & ~gap
-    most = float(np.abs(values[finite]).max(initial=0.0)) or 1.0
+    finite = np.isfinite(values)
+    sizes = np.abs(np.where(finite, values, 0))
     pixels = np.zeros((*values.shape, 4), np.uint8)
     pixels[values > 0] = (214, 69, 38, 0)
     pixels[values < 0] = (33, 113, 181, 0)
-    pixels[..., 3] = np.where(finite, np.abs(np.where(finite, values, 0)) / most * 255, 0)
-    pixels[~finite & ~gap] = (226, 0, 190, 255)
+    pixels[..., 3] = sizes / (sizes.max() or 1.0) * 255
+    pixels[~finite] = (226, 0, 190, 255)
     return pixels
 
 
@@ -215,78 +202,80 @@ def _png(pixels: Array) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + check
 
     h, w = pixels.shape[:2]
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, 8, 6, 0, 0, 0))  # 8 bits of RGBA
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
-    head = struct.pack(">IIBBBBB", w, h, 8, 6, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        chunk(*each) for each in ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-    )
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 # ---- modules
 
 
-def _tree(module: Module) -> str:
-    """The tree of a module: classes, shapes of parameters and buffers, and counts."""
-    whole = sum(1 for _ in module.modules()) <= _OPEN
-    tree = _branch("", module, True, whole)
-    return f'{_STYLE}<div class="rl-cell">{tree}</div>'
+class _Tree:
+    """The tree of a module: classes, shapes of parameters and buffers, and counts. A tensor or a
+    module that is there twice is written once, and named from then on."""
+
+    def __init__(self, module: Module) -> None:
+        self._whole = sum(1 for _ in module.modules()) <= _OPEN
+        self._paths: dict[int, str] = {}  # by id, of what has been written
+        self.html = f'{_STYLE}<div class="rl-cell">{self._module("", "", module)}</div>'
+
+    def _module(self, key: str, path: str, module: Module) -> str:
+        if again := self._again(key, path, module):
+            return again
+        held = [(name, t, False) for name, t in module._parameters.items()]
+        held += [(name, t, True) for name, t in module._buffers.items()]
+        rows = [self._tensor(name, path, t, buffer) for name, t, buffer in held if t is not None]
+        rows += [
+            self._module(name, f"{path}{name}.", child)
+            for name, child in module._modules.items()
+            if child is not None
+        ]
+        extra = shown_name(" ".join(module.extra_repr().split()), 120)
+        head = (f"{key}: " if key else "") + f"{type(module).__name__}({extra})"
+        line = _line(head, _counts(module, not key))
+        if not rows:
+            return f'<div class="leaf">{line}</div>'
+        mark = " open" if self._whole or not key else ""
+        return f"<details{mark}><summary>{line}</summary>{''.join(rows)}</details>"
+
+    def _tensor(self, key: str, path: str, t: Tensor, buffer: bool) -> str:
+        if again := self._again(key, path + key, t):
+            return again
+        lazy = is_lazy(t)
+        facts = ["shape not known before the first call" if lazy else tensor_text(t.shape, t.dtype)]
+        if buffer:
+            facts.append("buffer")
+        else:
+            facts += [] if lazy else [f"{t.numel():,}"]
+            facts += [] if t.requires_grad else ["frozen"]
+            facts += [f"gradient's norm {_norm(t.grad)}"] if _has_values(t.grad) else []
+        return f'<div class="leaf">{_line(key, facts)}</div>'
+
+    def _again(self, key: str, path: str, held: object) -> str:
+        """A line about what has been written under another path; "" for the first time."""
+        before = self._paths.setdefault(id(held), path)
+        if before == path:
+            return ""
+        same = f"the same as {before.removesuffix('.') or 'the whole'}"
+        return f'<div class="leaf">{_line(key, [same])}</div>'
 
 
-def _branch(name: str, module: Module, opened: bool, whole: bool) -> str:
-    extra = " ".join(module.extra_repr().split())
-    head = f"{name}: " if name else ""
-    head += f"{type(module).__name__}({shown_name(extra, 120)})"
-    line = f"<code>{html.escape(head)}</code> <span class='soft'>{_counts(module, not name)}</span>"
-    rows = [
-        _row(key, tensor, kind)
-        for kind, held in (("", module._parameters), ("buffer", module._buffers))
-        for key, tensor in held.items()
-        if tensor is not None
-    ]
-    rows += [
-        _branch(key, child, whole, whole)
-        for key, child in module._modules.items()
-        if child is not None
-    ]
-    if not rows:
-        return f'<div class="leaf">{line}</div>'
-    mark = " open" if opened else ""
-    return f"<details{mark}><summary>{line}</summary>{''.join(rows)}</details>"
+def _line(code: str, facts: list[str]) -> str:
+    soft = html.escape(" · ".join(facts))
+    return f'<code>{html.escape(code)}</code> <span class="soft">{soft}</span>'
 
 
-def _row(name: str, t: Tensor, kind: str) -> str:
-    if _unmade(t):
-        facts = ["shape not known before the first call"]
-    else:
-        facts = [tensor_text(t.shape, t.dtype), *([f"{t.numel():,}"] if not kind else [])]
-    facts += [kind] if kind else [] if t.requires_grad else ["frozen"]
-    if not kind and isinstance(t.grad, Tensor) and t.grad._wrapped is None:
-        facts.append(f"gradient's norm {float(t.grad.detach().norm()):.4g}")
-    said = f'<span class="soft">{html.escape(" · ".join(facts))}</span>'
-    return f'<div class="own"><code>{html.escape(name)}</code> {said}</div>'
-
-
-def _counts(module: Module, outermost: bool) -> str:
+def _counts(module: Module, outermost: bool) -> list[str]:
     """How many parameters there are, each once; of the outermost module more."""
     found = list(module.parameters())
-    made = [p for p in found if not _unmade(p)]
     if not found:
-        return ""
-    count = sum(p.numel() for p in made)
-    words = [f"{count:,} parameter{'s' if count != 1 else ''}"]
+        return []
+    made = [p for p in found if not is_lazy(p)]
+    words = [counted(sum(p.numel() for p in made), "parameter")]
     if len(made) < len(found):
         words.append(f"{counted(len(found) - len(made), 'tensor')} not made yet")
     if outermost:
         words.append(bytes_text(sum(p.numel() * p.dtype.itemsize for p in made)))
         words.append("training" if module.training else "evaluation")
     frozen = sum(p.numel() for p in made if not p.requires_grad)
-    if frozen:
-        words.append(f"{frozen:,} frozen")
-    return html.escape(" · ".join(words))
-
-
-def _unmade(t: Tensor) -> bool:
-    """Whether a lazy layer has not yet made a parameter."""
-    from ..nn.parameter import UninitializedTensorMixin
-
-    return isinstance(t, UninitializedTensorMixin)
+    return [*words, f"{frozen:,} frozen"] if frozen else words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,34 +24,51 @@ _Row = tuple[Line, str, int]
 class examine:
     """Around a program: end the program after `steps` passes, and print the findings.
 
-    again: the words that run the program a second time, for comparison; None for no second run.
-    stream: a file for the results of the calls, which makes this the second run.
+    seconds: end the program then, too; 0 for no such bound. again: the words that run the program a
+    second time, for comparison; None for no second run. stream: a file for the results of the
+    calls, which makes this the second run.
     """
 
-    def __init__(self, steps: int, again: Sequence[str] | None, stream: str | None) -> None:
-        self._doctor = Doctor(steps, streams=again is not None or stream is not None)
-        self._again, self._stream = again, stream
+    def __init__(
+        self, steps: int, seconds: float, again: Sequence[str] | None, stream: str | None
+    ) -> None:
+        streams = again is not None or stream is not None
+        self._doctor = Doctor(steps, streams=streams, over=self._give_up)
+        self._seconds, self._again, self._stream = seconds, again, stream
 
     def __enter__(self) -> None:
+        if self._seconds:
+            signal.signal(signal.SIGALRM, lambda *_: self._doctor.end())
+            signal.setitimer(signal.ITIMER_REAL, self._seconds, 1.0)
         self._doctor.__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
-        doctor = self._doctor
-        doctor.__exit__(kind, error, trace)
+        if self._seconds:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        self._doctor.__exit__(kind, error, trace)
         if error is not None:
             without_own_frames(error, own_code())
-        rows = doctor.stream
+        self._report()
+
+    def _give_up(self) -> None:
+        """End a program that catches each SystemExit."""
+        self._report()
+        sys.stdout.flush()
+        os._exit(0)
+
+    def _report(self) -> None:
+        doctor = self._doctor
         if self._stream is not None:
             with open(self._stream, "w", encoding="utf-8") as file:
-                json.dump(rows, file)
+                json.dump(doctor.stream, file)
             return
         with quiet():
             found = findings(doctor)
         if self._again is not None:
-            found += _compared(rows, self._second(self._again))
-        head = f"rushlight doctor: {counted(min(doctor.passes, doctor.steps), 'backward')}, "
+            found += _compared(doctor.stream, self._second(self._again))
+        head = f"rushlight doctor: {counted(doctor.passes, 'backward')}, "
         head += counted(len(found), "finding") if found else "nothing found"
         encoding = sys.stdout.encoding or "utf-8"
         missed = (f"(something could not be looked at: {text})" for text in doctor.trouble)
@@ -62,15 +80,14 @@ class examine:
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "stream.json")
             options = ["--steps", str(self._doctor.steps), "--stream", file]
+            options += ["--seconds", str(self._seconds)] if self._seconds else []
             command = [sys.executable, "-m", "rushlight", "doctor", *options, *words]
             null = subprocess.DEVNULL
             subprocess.run(command, stdin=null, stdout=null, stderr=null, check=False)
             if not os.path.exists(file):
                 return []
             with open(file, encoding="utf-8") as read:
-                return [
-                    ((place, line), op, print_) for (place, line), op, print_ in json.load(read)
-                ]
+                return [((place, line), *rest) for (place, line), *rest in json.load(read)]
 
 
 def _compared(first: list[_Row], second: list[_Row]) -> list[Finding]:

@@ -1,40 +1,47 @@
 """An error that knows the model: which module failed, the tensors that came in, and their makers.
 
-All is found out from the frames of the error and from the graph of the tensors, after the error was
-raised. A call that does not fail does nothing for it.
+All is found out after the error was raised, from its frames, from the graph of the tensors and from
+the source. A call that does not fail does nothing for it.
 """
 
 from __future__ import annotations
 
 import ast
-import linecache
+import copy
 import opcode
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from inspect import Parameter, signature
-from itertools import islice
+from itertools import islice, pairwise
 from math import prod
-from types import FrameType, TracebackType
-from typing import NamedTuple, Self, TypeGuard, TypeVar, cast
+from types import CodeType, FrameType, TracebackType
+from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 from .. import _core
 from .._base import FOLDER
-from .._base.errors import program_frame
-from .._base.sources import locals_of
+from .._base.sources import Source, locals_of
 from .._core import Tensor
+from ..autograd.grad_mode import no_grad
 from ..nn.modules.container import Sequential
 from ..nn.modules.module import Module
+from ..ops.making.creation import empty
 from ._graph import Node, read_node
-from ._names import inside, quiet, shown_name, variables_of
+from ._names import inside, names_for, quiet, shown_name
 from ._text import in_columns
 
 __all__ = ["add_model"]
 
 _T = TypeVar("_T")
-_TOLD = {RuntimeError, NotImplementedError, TypeError, ValueError, IndexError, AssertionError}
+_LONGER = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
 _STEPS, _ROWS = 500, 12
 """How far the graph is followed, and how many layers are listed."""
+_SEVERAL = Parameter.VAR_POSITIONAL
 _IN_TURN = Sequential.forward.__code__
+_FEATURES = {"in_features", "input_size", "embed_dim", "normalized_shape"}
+_CHANNELS = {"in_channels", "num_features", "num_channels"}
+"""Settings of layers that say the size of an input: its last dimension, or the channels."""
+_OF_SIZES = re.compile("shape|size|channels|dimension|elements")
 _WORDS = {"float32": "float", "float64": "double", "float16": "half", "bfloat16": "bfloat16"}
 """Methods of tensors and modules, by the type that they give."""
 
@@ -42,26 +49,28 @@ _WORDS = {"float32": "float", "float64": "double", "float16": "half", "bfloat16"
 def add_model(error: Exception) -> None:
     """Add to an error that leaves the call of a module where that module is, and what came in.
 
-    The library's own errors, and Python's, have it in their text. What a program raises keeps its
-    text, and gets a note. Errors of classes of their own stay as they are.
+    The library's own errors, and Python's, have it in their text, or in a note where the text is
+    made of something else. An error that the program raises keeps its text, and gets a note. One of
+    a class of the program stays as it is: programs steer by these.
     """
-    trace = list(_steps_of(error.__traceback__))
-    call = trace[0].tb_frame
-    if type(error) not in _TOLD or any(t.tb_frame.f_code is call.f_code for t in trace[1:]):
-        return  # the second: a module inside has told it
+    kind, trace = type(error), list(_steps_of(error.__traceback__))
+    call, last = trace[0].tb_frame.f_code, trace[-1].tb_frame.f_code
+    told = any(t.tb_frame.f_code is call for t in trace[1:])  # by a module inside
+    known = kind.__module__.partition(".")[0] in ("builtins", __name__.partition(".")[0])
+    if told or not known or kind in (StopIteration, StopAsyncIteration):
+        return
     try:
         with quiet():
             text = _Failure(str(error), trace).text()
     except Exception:  # nothing may take the place of the error itself
         return
-    last = trace[-1]
-    code = last.tb_frame.f_code
-    raised = code.co_code[last.tb_lasti] == opcode.opmap["RAISE_VARARGS"]
-    own = raised and not code.co_filename.startswith(FOLDER)
-    if own or len(error.args) != 1 or type(error.args[0]) is not str:
-        error.add_note(text)
-    else:
+    raised = last.co_code[trace[-1].tb_lasti] == opcode.opmap["RAISE_VARARGS"]
+    own = raised and not last.co_filename.startswith(FOLDER)
+    plain = issubclass(kind, _LONGER) and list(map(type, error.args)) == [str]
+    if plain and not own:
         error.args = (f"{error.args[0]}\n{text}",)
+    else:
+        error.add_note(text)
 
 
 def _is(value: object, kind: type[_T]) -> TypeGuard[_T]:
@@ -74,26 +83,42 @@ def _steps_of(trace: TracebackType | None) -> Iterator[TracebackType]:
         trace = trace.tb_next
 
 
-class _Layer(NamedTuple):
-    """A part of the way that a tensor took: who made it, and its shape there."""
-
-    who: str
-    shape: tuple[int, ...]
-
-
-class _Call(NamedTuple):
+class _Call:
     """A call of a module that runs."""
 
-    module: Module
-    args: tuple[object, ...]
-    kwargs: dict[str, object]
-    frame: FrameType
+    def __init__(self, frame: FrameType) -> None:
+        known: dict[str, Any] = locals_of(frame)
+        self.module: Module = known["self"]
+        self.args: tuple[object, ...] = known["args"]
+        self.kwargs: dict[str, object] = known["kwargs"]
+        self.caller = frame.f_back
 
-    @classmethod
-    def of(cls, frame: FrameType) -> Self:
-        module, args, kwargs = map(locals_of(frame).get, ("self", "args", "kwargs"))
-        kept = cast("dict[str, object]", kwargs)
-        return cls(cast("Module", module), cast("tuple[object, ...]", args), kept, frame)
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors that came in, by the names of the parameters."""
+        try:
+            given = signature(self.module.forward).bind_partial(*self.args, **self.kwargs).arguments
+        except TypeError:
+            given = {f"argument {n}": value for n, value in enumerate(self.args, 1)} | self.kwargs
+        return dict(islice(_tensors(given), 4))
+
+
+def _tensors(values: dict[str, object]) -> Iterator[tuple[str, Tensor]]:
+    """The tensors among values, and in their tuples, lists and dicts, with their names."""
+    for name, value in values.items():
+        if _is(value, Tensor):
+            yield name, value
+        elif type(value) in (tuple, list, dict):
+            items = value.items() if type(value) is dict else enumerate(cast("list[object]", value))
+            yield from _tensors({f"{name}[{key!r}]": item for key, item in islice(items, 4)})
+
+
+class _Layer(NamedTuple):
+    """A part of the way that a tensor took: its shape there, the module and the node that made it,
+    as far as they are known."""
+
+    shape: tuple[int, ...]
+    module: Module | None
+    node: Node | None = None
 
 
 class _Failure:
@@ -107,263 +132,265 @@ class _Failure:
         self.calls: list[_Call] = []
         while frame is not None:
             if frame.f_code is inner.f_code:
-                self.calls.insert(0, _Call.of(frame))
+                self.calls.insert(0, _Call(frame))
             frame = frame.f_back
-        self.module = self.calls[-1].module
-        self.outer = self.calls[0].module
-        self.name = self._outer_name()
+        self.call = self.calls[-1]
+        self.module = self.call.module
         self.paths: dict[int, tuple[Module, str]] = {}
-        for call in self.calls:
-            module = call.module
-            label = self.paths.get(id(module), (module, type(module).__name__))[1]
-            label = self.name if module is self.outer else label
-            for path, part in module.named_modules():
-                self.paths.setdefault(id(part), (part, f"{label}.{path}".rstrip(".")))
+        roots = [(type(call.module).__name__, call.module) for call in self.calls]
+        for label, root in [*names_for().modules.items(), *roots]:
+            for path, part in root.named_modules():
+                name = f"{label}.{path}".strip(".").replace("._orig_mod", "")
+                self.paths.setdefault(id(part), (part, name))
+        self.named = {path: module for module, path in reversed(self.paths.values())}
         self.of_parameter = {
-            id(p): module for module, _ in self.paths.values() for p in module.parameters(False)
+            id(p): module for module in self.named.values() for p in module.parameters(False)
         }
-
-    def _outer_name(self) -> str:
-        """The name of the outermost module in the program, the longest that its variables have:
-        `blocks.0` rather than `b`."""
-        frame, _ = program_frame(self.calls[0].frame.f_back)
-        known = variables_of(frame) if frame is not None else []
-        for label, value in list(known):
-            if label == "self" and not _is(value, Module):
-                known += [(f"self.{n}", v) for n, v in getattr(value, "__dict__", {}).items()]
-        found = [
-            f"{label}.{path}".rstrip(".")
-            for label, value in known
-            if _is(value, Module)
-            for path, part in value.named_modules()
-            if part is self.outer
-        ]
-        most = max(found, key=lambda name: name.count("."), default=type(self.outer).__name__)
-        return shown_name(most)
+        self.source = cache(Source)
 
     def text(self) -> str:
         """Where the module is, what fits as a hint, what came in, and the shapes on the way."""
-        came = self._came_in()
-        hint, of_size = self._hint(came)
+        came = self.call.tensors()
+        hint = self._hint(came)
         lines = [f"in {self._known(self.module)}" + (f": {hint}" if hint else "")]
-        for name, value in islice(came.items(), 4):
-            lines.append(f"  {name}: {_shape_text(value)}" + self._made_by(value))
-        lines += self._expression(came)
-        if of_size or any(word in self.said for word in ("shape", "size", "channels", "dimension")):
-            lines += self._way(next(iter(came.values()), None))
+        ways = []
+        for name, value in [*came.items(), *self._in_the_expression(came)]:
+            ways.append(self._way(value))
+            lines.append(f"  {name}: {value.dtype.name} {list(value.shape)}{self._maker(ways[-1])}")
+        if _OF_SIZES.search(self.said):
+            lines += self._list(max(ways, key=len, default=[]))
         return "\n".join(lines)
+
+    def _path(self, module: Module) -> str:
+        return shown_name(self.paths[id(module)][1])
 
     def _known(self, module: Module) -> str:
         """The path of a module and its class; of a nameless one the class alone."""
-        path, text = self.paths[id(module)][1], _class_text(module)
+        path, text = self._path(module), _class_text(module)
         return text if path == type(module).__name__ else f"{path}, {text}"
 
-    # -- what came in
-
-    def _came_in(self) -> dict[str, Tensor]:
-        """The tensors that the module was called with, by the names of its parameters."""
-        call = self.calls[-1]
-        names = iter(signature(self.module.forward).parameters.values())
-        found: dict[str, object] = {}
-        parameter: Parameter | None = None
-        for number, value in enumerate(call.args):
-            if parameter is None or parameter.kind is not Parameter.VAR_POSITIONAL:
-                parameter = next(names, None)
-            name = f"argument {number + 1}" if parameter is None else parameter.name
-            found[name if name not in found else f"{name}[{number}]"] = value
-        found |= call.kwargs
-        return {name: v for name, v in found.items() if _is(v, Tensor)}
-
-    def _expression(self, came: dict[str, Tensor]) -> list[str]:
-        """The tensors that stand in the expression of the program that failed, with their shapes,
-        where the failing line is in the module's own code."""
+    def _in_the_expression(self, came: dict[str, Tensor]) -> list[tuple[str, Tensor]]:
+        """The tensors that stand in the expression of the program that failed, where the failing
+        line is in the module's own code."""
         inner = [t for t in self.trace if not t.tb_frame.f_code.co_filename.startswith(FOLDER)]
         if not inner:
             return []
         frame = inner[-1].tb_frame
-        code = frame.f_code
-        start, end, left, right = list(code.co_positions())[inner[-1].tb_lasti // 2]
-        if start is None or end is None:
-            return []
-        source = [linecache.getline(code.co_filename, n).encode() for n in range(start, end + 1)]
-        source[-1] = source[-1][:right]
-        source[0] = source[0][left:]
-        try:
-            called = ast.parse(b"(%s)" % b"".join(source), mode="eval")
-        except SyntaxError:  # a statement, or the file is another by now
-            return []
-        found: dict[str, Tensor] = {}
-        known = locals_of(frame)
-        for node in ast.walk(called):
-            value = _plain_value(node, known)
-            if _is(value, Tensor) and not any(value is v for v in came.values()):
-                found[ast.unparse(node)] = value
-        return [f"  {name}: {_shape_text(v)}{self._made_by(v)}" for name, v in found.items()]
+        failed = self.source(frame.f_code.co_filename).expression(frame.f_code, inner[-1].tb_lasti)
+        known, had = locals_of(frame), [id(value) for value in came.values()]
+        parts = [] if failed is None else list(ast.walk(failed))
+        found = {ast.unparse(part): _plain_value(part, known) for part in parts}
+        return [(n, v) for n, v in found.items() if _is(v, Tensor) and id(v) not in had]
 
-    # -- where that was made
+    # -- the way of a tensor, the oldest layer first
 
-    def _made_by(self, value: Tensor) -> str:
-        if id(value) in self.of_parameter:
+    def _who(self, layer: _Layer) -> str:
+        if layer.module is not None:
+            return self._known(layer.module)
+        return shown_name(cast("Node", layer.node).title)
+
+    def _maker(self, way: list[_Layer]) -> str:
+        if not way:
             return ""
-        before = self._neighbour(value)
-        if before is not None:
-            return f", made by {self._known(before)}"
-        nodes = self._nodes(value)
-        if not nodes:
-            before = self._by_the_source(value)
-            return "" if before is None else f", made by {self._known(_last(before))}"
-        node, module = nodes[0]
-        if module is not None:
-            return f", made by {self._known(module)}"
-        place = "" if node.place is None else f", {node.place}"
-        first = next((m for _, m in nodes if m is not None), None)
-        after = "" if first is None else f", after {self._known(first)}"
-        return f", made by {shown_name(node.title)}{place}{after}"
+        last, place, after = way[-1], "", ""
+        if last.module is None and last.node is not None:
+            place = "" if last.node.place is None else f", {last.node.place}"
+            before = next((layer for layer in reversed(way) if layer.module is not None), None)
+            after = "" if before is None else f", after {self._who(before)}"
+        return f", made by {self._who(last)}{place}{after}"
 
-    def _neighbour(self, value: Tensor) -> Module | None:
-        """The module before the failing one in a Sequential, where the tensor is its result."""
-        for call in reversed(self.calls):
-            caller = call.frame.f_back
-            if caller is None or caller.f_code is not _IN_TURN:
+    def _list(self, way: list[_Layer]) -> list[str]:
+        """The shapes layer by layer, from what the outermost module was given."""
+        ends = [a for a, b in pairwise(way) if a.module is None or a.module is not b.module]
+        ends += way[-1:]
+        if len(ends) < 2:
+            return []
+        rows = [["…", ""]] if len(ends) > _ROWS else []
+        outer = self.calls[0]
+        for given in islice(outer.tensors().values(), 1):
+            rows.insert(0, [str(list(given.shape)), f"given to {self._path(outer.module)}"])
+        rows += [[str(list(layer.shape)), self._who(layer)] for layer in ends[-_ROWS:]]
+        return ["  shapes, layer by layer:", *(f"    {line}" for line in in_columns(rows))]
+
+    def _way(self, value: Tensor) -> list[_Layer]:
+        first, parts = self._in_turn(value)
+        later = self._by_meta(first, parts, value)
+        way = [*self._by_graph(first if later else value), *later]
+        if way and way[-1].module is not None:
+            return way
+        made = parts[-1] if parts else None if way else self._by_the_source(value)
+        return way if made is None else [*way[:-1], _Layer(tuple(value.shape), made)]
+
+    def _in_turn(self, value: Tensor) -> tuple[Tensor, list[Module]]:
+        """The modules that Sequentials around the failing one called to make the tensor, and what
+        the first of them was given."""
+        first, parts = value, list[Module]()
+        for call, outer in pairwise(reversed(self.calls)):
+            if (
+                call.caller is None
+                or call.caller.f_code is not _IN_TURN
+                or call.args[0] is not first
+            ):
+                break
+            all_parts = list(outer.module._modules.values())
+            at = [n for n, part in enumerate(all_parts) if part is call.module]
+            if len(at) != 1 or not outer.args or not _is(outer.args[0], Tensor):
+                break
+            first = outer.args[0]
+            parts[:0] = [leaf for part in all_parts[: at[0]] for leaf in _leaves(part)]
+        return first, parts
+
+    def _by_meta(self, first: Tensor, parts: list[Module], value: Tensor) -> list[_Layer]:
+        """The shapes that layers of the library give, without their values: no numbers are drawn,
+        no buffers change. Nothing where there is a layer of the program."""
+        on = empty(first.shape, dtype=first.dtype, device="meta")
+        way = []
+        for part in parts:
+            if not all(m._plain and _is_own(m) for m in part.modules()):
+                return []
+            tensors = [*part.parameters(), *part.buffers()]
+            try:
+                with no_grad():
+                    on = copy.deepcopy(part, {id(t): t.to("meta") for t in tensors})(on)
+            except Exception:  # a layer that needs values
+                return []
+            way.append(_Layer(tuple(on.shape), part))
+        return way if on.shape == value.shape else []
+
+    def _by_graph(self, value: Tensor) -> list[_Layer]:
+        """The nodes on the way, each with the module whose parameters the node uses, or that is
+        called in the node's line."""
+        edge = _core.gradient_edge(inside(value))
+        raw = None if edge is None else edge[0]
+        way: list[_Layer] = []
+        while raw is not None and not isinstance(raw, _core.AccumulateGrad) and len(way) < _STEPS:
+            node, arrows = read_node(raw)
+            leaves = [a[0].variable for a in arrows if isinstance(a[0], _core.AccumulateGrad)]
+            of = [self.of_parameter[id(v)] for v in leaves if id(v) in self.of_parameter]
+            way.insert(0, _Layer(node.outputs[0][0], of[0] if of else None, node))
+            others = [a[0] for a in arrows if not isinstance(a[0], _core.AccumulateGrad)]
+            raw = max(others, key=lambda n: int(n._sequence_nr()), default=None)
+        before = None
+        for at, layer in enumerate(way):
+            way[at] = layer._replace(module=layer.module or self._called(layer, before))
+            before = way[at] if way[at].module else before
+        return way
+
+    def _called(self, layer: _Layer, before: _Layer | None) -> Module | None:
+        """The module that the program calls where a node was made. before: the last layer with a
+        module; of several modules with the same code that module says which one runs."""
+        code, at = _site(layer)
+        called = None if code is None else self.source(code.co_filename).expression(code, at)
+        if code is None or called is None:
+            return None
+        owners = [path for module, path in self.paths.values() if _runs(module, code)]
+        near = None if before is None else before.module
+        if len(owners) > 1:
+            its_code, its_at = _site(before)
+            after = near is not None and its_code is code and its_at <= at
+            around = f"{self.paths[id(near)][1]}." if after else ""
+            owners = [path for path in owners if around.startswith(f"{path}.")]
+            if len(owners) != 1:
                 return None
-            known = locals_of(caller)
-            if known["input"] is not value or not _is(around := known["self"], Sequential):
-                return None
-            parts = list(around._modules.values())
-            at = [n for n, part in enumerate(parts) if part is call.module]
-            if len(at) != 1:
-                return None
-            if at != [0]:
-                return _last(parts[at[0] - 1])
-        return None
+        found = self._by_path(called, owners[0] if owners else "")
+        if found is None or type(found).forward is not Sequential.forward:
+            return found
+        leaves = _leaves(found)
+        start = next((n for n, leaf in enumerate(leaves, 1) if leaf is near), 0)
+        op = cast("Node", layer.node).title.replace("_", "")
+        return next((m for m in leaves[start:] if op.startswith(type(m).__name__.lower())), None)
+
+    def _by_path(self, called: ast.AST | None, owner: str) -> Module | None:
+        """The module that is called as `self.layers[0](x)`. owner: the path of `self`."""
+        if not isinstance(called, ast.Call):
+            return None
+        text = re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", ast.unparse(called.func))
+        return self.named.get(re.sub(r"^self\b", owner, text))
 
     def _by_the_source(self, value: Tensor) -> Module | None:
         """The module whose result the tensor is, as the function says that called the failing one:
         `norm(fc(x))`, or a line before it in the same block, `h = fc(x)`."""
-        call = self.calls[-1]
-        frame = call.frame.f_back
-        given = [n for n, v in enumerate(call.args) if v is value]
-        if frame is None or len(given) != 1:
+        frame = self.call.caller
+        given = [n for n, v in enumerate(self.call.args) if v is value]
+        if frame is None or not given:
             return None
-        block, at, called = _running_call(frame)
-        if called is None or len(called.args) <= given[0]:
+        source = self.source(frame.f_code.co_filename)
+        called = source.expression(frame.f_code, frame.f_lasti)
+        if not isinstance(called, ast.Call) or len(called.args) <= given[0]:
             return None
         made: ast.AST | None = called.args[given[0]]
         if isinstance(made, ast.Name):
-            name = made.id
-            stores = [s for s in reversed(block[:at]) if name in _stored(s)]
-            match stores[:1]:
-                case [ast.Assign(targets=[ast.Name()], value=made)]:
-                    pass
-                case _:
-                    return None
-        found = _plain_value(made.func, locals_of(frame)) if isinstance(made, ast.Call) else None
-        return found if _is(found, Module) and id(found) in self.paths else None
-
-    def _nodes(self, value: Tensor) -> list[tuple[Node, Module | None]]:
-        """The nodes on the way to a tensor, the youngest first, each with the module whose
-        parameters it uses."""
-        edge = _core.gradient_edge(inside(value))
-        raw = None if edge is None else edge[0]
-        found: list[tuple[Node, Module | None]] = []
-        while raw is not None and not isinstance(raw, _core.AccumulateGrad):
-            if len(found) == _STEPS:
-                break
-            node, arrows = read_node(raw)
-            leaves = [a[0].variable for a in arrows if isinstance(a[0], _core.AccumulateGrad)]
-            of = [self.of_parameter[id(v)] for v in leaves if id(v) in self.of_parameter]
-            found.append((node, of[0] if of else None))
-            inner = [a[0] for a in arrows if not isinstance(a[0], _core.AccumulateGrad)]
-            raw = max(inner, key=lambda n: int(n._sequence_nr()), default=None)
-        return found
-
-    def _way(self, value: Tensor | None) -> list[str]:
-        """The shapes layer by layer, from what the outermost module was given to the tensor."""
-        if value is None:
-            return []
-        way: list[_Layer] = []
-        for node, module in reversed(self._nodes(value)):
-            who = shown_name(node.title) if module is None else self._known(module)
-            if way and way[-1].who == who and module is not None:
-                way.pop()
-            way.append(_Layer(who, node.outputs[0][0]))
-        given = [v for v in self.calls[0].args if _is(v, Tensor)]
-        if len(way) < 2:
-            return []
-        shown = [["…", ""]] if len(way) > _ROWS else []
-        shown += [[str(list(layer.shape)), layer.who] for layer in way[-_ROWS:]]
-        if given:
-            shown.insert(0, [str(list(given[0].shape)), f"given to {self.name}"])
-        return ["  shapes, layer by layer:", *(f"    {line}" for line in in_columns(shown))]
+            made = source.value_before(called.lineno, made.id)
+        _, owner = self.paths.get(id(locals_of(frame).get("self")), (None, ""))
+        found = self._by_path(made, owner)
+        return None if found is None else next(reversed(_leaves(found)), None)
 
     # -- hints
 
-    def _hint(self, came: dict[str, Tensor]) -> tuple[str, bool]:
-        """A sentence that fits, or ""; and whether it is about a size."""
+    def _hint(self, came: dict[str, Tensor]) -> str:
+        """A sentence that fits; "" where there is none."""
+        for value in islice(came.values(), 1):
+            if wanted := _size_text(self.module, value, self.said):
+                return wanted
+        floats = (p.dtype.name for p in self.module.parameters() if p.is_floating_point())
+        ours = next(floats, "") if "type" in self.said else ""
         for name, value in came.items():
-            wanted = _size_text(self.module, value, self.said)
-            if wanted:
-                return wanted, True
-            parameter = next((p for p in self.module.parameters() if p.is_floating_point()), None)
-            if parameter is None or "type" not in self.said or parameter.dtype == value.dtype:
-                continue
-            word, other = _WORDS.get(parameter.dtype.name), _WORDS.get(value.dtype.name)
-            if word is not None:
-                said = f"{name} is {value.dtype.name}, its parameters are {parameter.dtype.name}"
-                or_else = f", or {self.name}.{other}()" if other else ""
-                return f"{said}. Call .{word}() on the data{or_else}.", False
-        return "", False
-
-
-# The sizes that modules are made with, and the dimension of an input that they are about.
-_SIZES: dict[str, Callable[[Module], int | slice]] = {
-    "in_features": lambda m: -1,
-    "input_size": lambda m: -1,
-    "embed_dim": lambda m: -1,
-    "in_channels": lambda m: -1 - len(m.kernel_size),
-    "num_features": lambda m: 1,
-    "num_channels": lambda m: 1,
-    "normalized_shape": lambda m: slice(-len(m.normalized_shape), None),
-}
+            theirs = value.dtype.name
+            if ours in _WORDS and theirs != ours:
+                hint = f"{name} is {theirs}, its parameters are {ours}. "
+                hint += f"Call .{_WORDS[ours]}() on the data"
+                if theirs in _WORDS:
+                    hint += f", or {self._path(self.calls[0].module)}.{_WORDS[theirs]}()"
+                return f"{hint}."
+        return ""
 
 
 def _size_text(module: Module, value: Tensor, said: str) -> str:
     """`in_features=2 got 3`, where an input has another size than a module of the library takes,
     and that is what the error is about: it says the size."""
-    shape = tuple(value.shape)
-    for name, where in _SIZES.items():
-        wanted = module.__dict__.get(name)
-        if wanted is None or not _is_own(type(module)):
-            continue
-        try:
-            got = shape[where(module)]
-        except IndexError:
-            continue
+    shape, settings = tuple(value.shape), module.__dict__ if _is_own(module) else {}
+    for name in settings.keys() & _FEATURES | settings.keys() & _CHANNELS:
+        wanted = settings[name] if type(settings[name]) is tuple else (settings[name],)
+        at = -1 - len(settings["kernel_size"]) if "kernel_size" in settings else 1
+        at = -len(wanted) if name in _FEATURES else at
+        got = shape[at:][: len(wanted)] if -len(shape) <= at else ()
         numbers = re.findall(r"\d+(?![D\d])", said)
-        if got == wanted or str(got if isinstance(got, int) else got[-1]) not in numbers:
+        if len(got) != len(wanted) or got == wanted or str(got[-1]) not in numbers:
             continue
-        if isinstance(got, tuple) and len(wanted) == 1 == len(got):
-            wanted, got = wanted[0], got[0]
-        text = f"{name}={wanted} got {got}"
-        if name == "in_features" and len(shape) > 2 and prod(shape[1:]) == wanted:
-            text += f". flatten(1) before it gives {[shape[0], wanted]}"
+        text = f"{name}={_single(wanted)} got {_single(got)}"
+        if name == "in_features" and len(shape) > 2 and prod(shape[1:]) == wanted[0]:
+            text += f". flatten(1) before it gives {[shape[0], *wanted]}"
         return text
     return ""
 
 
-def _is_own(kind: type) -> bool:
-    """Whether the forward of a class is the library's."""
-    code = getattr(kind.__dict__.get("forward"), "__code__", None)
-    if code is None:
-        return any(_is_own(base) for base in kind.__bases__)
-    return str(code.co_filename).startswith(FOLDER)
+def _single(value: object) -> object:
+    """`(32,)` as 32."""
+    return value[0] if type(value) is tuple and len(value) == 1 else value
 
 
-def _last(module: Module) -> Module:
-    """The module that gave the result of a Sequential: the last one inside."""
-    while type(module).forward is Sequential.forward and module._modules:
-        module = list(module._modules.values())[-1]
-    return module
+def _is_own(module: Module) -> bool:
+    """Whether a module's forward is the library's."""
+    code = getattr(type(module).forward, "__code__", None)
+    return code is not None and str(code.co_filename).startswith(FOLDER)
+
+
+def _site(layer: _Layer | None) -> tuple[CodeType | None, int]:
+    """The code of the program that made a layer's node, and the instruction there."""
+    node = None if layer is None else layer.node
+    return (None if node is None else _core.site_of(node.node)) or (None, 0)
+
+
+def _runs(module: Module, code: CodeType) -> bool:
+    """Whether some code is a method of a module."""
+    return getattr(getattr(type(module), code.co_name, None), "__code__", None) is code
+
+
+def _leaves(module: Module) -> list[Module]:
+    """The modules that a Sequential calls, with those of the Sequentials inside."""
+    if type(module).forward is not Sequential.forward:
+        return [module]
+    return [leaf for part in module._modules.values() for leaf in _leaves(part)]
 
 
 def _plain_value(node: ast.AST, known: dict[str, object]) -> object:
@@ -377,51 +404,13 @@ def _plain_value(node: ast.AST, known: dict[str, object]) -> object:
     return next((held[node.attr] for held in members if node.attr in held), None)
 
 
-def _running_call(frame: FrameType) -> tuple[list[ast.stmt], int, ast.Call | None]:
-    """The call that a frame waits for, behind the block of its statement and the place in there."""
-    where = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    source = "".join(linecache.getlines(frame.f_code.co_filename))
-    for node in ast.walk(ast.parse(source)):
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            for at, statement in enumerate(block if isinstance(block, list) else []):
-                if isinstance(statement, (ast.Assign, ast.Return, ast.Expr)):
-                    for part in ast.walk(statement):
-                        if isinstance(part, ast.Call) and where == _place_of(part):
-                            return cast("list[ast.stmt]", block), at, part
-    return [], 0, None
-
-
-def _place_of(node: ast.expr) -> tuple[int, int | None, int, int | None]:
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
-
-
-def _stored(statement: ast.stmt) -> set[str]:
-    """The variables that a statement sets, at any depth."""
-    return {
-        part.id
-        for part in ast.walk(statement)
-        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)
-    }
-
-
-def _shape_text(value: Tensor) -> str:
-    return f"{value.dtype.name} {list(value.shape)}"
-
-
 def _class_text(module: Module) -> str:
-    """`Linear(16, 64)`: the class, and what had to be given to make it."""
-    kind = type(module)
-    said = module.extra_repr()
-    try:
-        call = cast("ast.Call", ast.parse(f"f({said})", mode="eval").body)
-    except SyntaxError:
-        pass
-    else:
-        known = list(signature(kind.__init__).parameters.values())[1:]
-        needed = {p.name for p in known if p.default is Parameter.empty}
-        given = [*call.args, *(k.value for k in call.keywords if k.arg in needed)]
-        given = [v.elts[0] if isinstance(v, ast.Tuple) and len(v.elts) == 1 else v for v in given]
-        said = ", ".join(map(ast.unparse, given))
-    name = shown_name(kind.__name__)
-    return f"{name}({shown_name(said)})" if said or not module._modules else name
+    """`Linear(16, 64)`: the class, and the numbers that had to be given to make the module."""
+    inits = [signature(cast("Any", kind).__init__).parameters for kind in type(module).__mro__]
+    whole = (i.values() for i in inits if not any(p.kind is _SEVERAL for p in i.values()))
+    needed = [p.name for p in next(whole, ()) if p.default is Parameter.empty]
+    given = [_single(module.__dict__[n]) for n in needed if n in module.__dict__]
+    numbers = [v for v in given if type(v) in (int, float, tuple)]
+    name = shown_name(type(module).__name__)
+    text = shown_name(", ".join(map(str, numbers)))
+    return f"{name}({text})" if numbers or not module._modules else name

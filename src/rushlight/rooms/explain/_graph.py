@@ -10,6 +10,7 @@ gradient flows; in the forward direction it is read from its end.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import os
@@ -172,17 +173,17 @@ class Node:
     def marks(self) -> list[str]:
         """Facts that change what backward does here: a checkpoint, a Function's class, hooks, a
         write through a view; with the lines of the program."""
+        made_by = type(self.node)._forward_cls if self.kind == "function" else None
         found = []
-        if any(saved.state == "recomputed" for saved in self.saved):
+        if any(s.state == "recomputed" for s in self.saved) or hasattr(made_by, "recomputed"):
             found.append("recomputed in backward")
-        if self.kind == "function":
-            made_by = type(self.node)._forward_cls
+        if made_by is not None and not _ours(made_by):
             found.append(f"class {made_by.__qualname__}{_defined(made_by)}")
         if self.kind == "write":
             found.append("written in place through a view")
         for owner in (self.node, self.variable):
             hooks = None if owner is None else owner._hooks
-            for hook in [] if hooks is None else hooks.functions:
+            for hook in [] if hooks is None else _hooks_of_program(hooks.functions):
                 name = getattr(hook, "__qualname__", type(hook).__qualname__)
                 found.append(f"hook {name.rpartition('.')[2]}{_defined(hook)}")
         return found
@@ -360,6 +361,22 @@ def add_users(node: Node, found: set[Node]) -> None:
             if edge.source not in found:
                 found.add(edge.source)
                 waiting.append(edge.source)
+
+
+def _ours(what: object) -> bool:
+    """Whether a function or a class is the library's own."""
+    return str(getattr(what, "__module__", "")).startswith(f"{__name__.partition('.')[0]}.")
+
+
+def _hooks_of_program(hooks: Iterable[object]) -> Iterator[object]:
+    """The functions of the program among hooks, and those that a module's own hooks call."""
+    for hook in hooks:
+        while isinstance(hook, functools.partial):
+            hook = hook.func
+        if not _ours(hook):
+            yield hook
+        else:
+            yield from getattr(getattr(hook, "__self__", None), "functions", ())
 
 
 def _defined(what: object) -> str:

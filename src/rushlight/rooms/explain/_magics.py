@@ -1,57 +1,42 @@
-"""`%load_ext rushlight`: `%explain`, `%%explain` and `%%profile` in IPython and its notebooks."""
+"""`%load_ext rushlight`: `%%explain` and `%%profile` in IPython and its notebooks."""
 
 from __future__ import annotations
 
 import ast
-import os
-import re
-import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
-from types import SimpleNamespace as Shell  # stands for IPython's, which need not be there
+from traceback import walk_stack
+from typing import Any, TypeAlias
 
 from .._base.sources import cell as cell_name
 from .._core import Tensor
 from ._cells import Framed
 from ._passes import Pass, follow, unfollow, without_own_frames
 from ._scopes import recording
-from ._text import Text, counted
+from ._text import counted
 
-__all__ = ["load_ipython_extension", "unload_ipython_extension"]
+Shell: TypeAlias = Any  # IPython's, which need not be there
+
+__all__ = ["load_ipython_extension"]
 
 
 def load_ipython_extension(shell: Shell) -> None:
     """IPython calls this for `%load_ext rushlight`."""
     magics = _Magics(shell)
-    shell.register_magic_function(magics.explain, "line_cell", "explain")
+    shell.register_magic_function(magics.explain, "cell", "explain")
     shell.register_magic_function(magics.profile, "cell", "profile")
-
-
-def unload_ipython_extension(shell: Shell) -> None:
-    """IPython calls this for `%unload_ext rushlight`."""
-    known = shell.magics_manager.magics
-    for kind, name in (("line", "explain"), ("cell", "explain"), ("cell", "profile")):
-        known[kind].pop(name, None)
 
 
 class _Magics:
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
 
-    def explain(self, line: str, cell: str | None = None) -> object:
-        """The graph of a loss, as a page in the cell.
-
-        `%explain loss` shows the graph of an expression. `%%explain` runs the cell and shows the
-        graph on which the cell calls backward first, `%%explain 3` the third; where the cell calls
-        none, that of the value in which the cell ends.
-        """
+    def explain(self, line: str, cell: str) -> object:
+        """Run the cell, and show the graph on which it calls backward first; `%%explain 3` the
+        third. Where the cell calls none, that of the value in which the cell ends."""
         from . import page
 
         __tracebackhide__ = True
-        if cell is None:
-            return page(self._shell.ev(line))
         if line.strip() and not line.strip().isdecimal():
             raise ValueError(f"%%explain takes the number of a backward, got {line.strip()!r}.")
         step = int(line.strip() or 1)
@@ -73,50 +58,27 @@ class _Magics:
             raise
         finally:
             unfollow(told)
-        if not drawn and isinstance(value, Tensor) and value.requires_grad and not count:
+        if drawn:
+            _show(drawn[0])
+        elif isinstance(value, Tensor) and value.requires_grad and not count:
             return page(value)
-        if not drawn:
+        else:
             said = f"the cell called backward {counted(count, 'time')}"
             rest = "" if count else " A cell that calls none can end in a loss."
             print(f"%%explain: {said}, and number {step} was wanted.{rest}")
-            return value
-        self._show(drawn[0])
         return value
 
     def profile(self, line: str, cell: str) -> object:
-        """Where the time of the cell goes, as a table and a page."""
-        import rushlight
+        """Run the cell, and show where its time goes, as a table and a page."""
+        from . import profile
+        from ._profile_page import page
 
         __tracebackhide__ = True
-        profile = getattr(rushlight.explain, "profile", None)
-        if profile is None:
-            with rushlight.profiler.profile() as seen:
-                value = self._run(cell)
-            print(seen.key_averages().table(sort_by="self_cpu_time_total", row_limit=20))
-            return value
-        with profile() as seen:
+        with profile(title=_running()) as seen:
             value = self._run(cell)
-        self._show(Text(seen))
-        with tempfile.TemporaryDirectory() as folder:
-            file = os.path.join(folder, "profile.html")
-            seen.page(file)
-            self._show(Framed(Path(file).read_text(encoding="utf-8"), 600))
+        _show(seen.result)
+        _show(Framed(page(seen.result), 600))
         return value
-
-    def _number(self) -> int:
-        """The number of the running cell, as places have it."""
-        frame = sys._getframe()
-        while frame.f_back is not None:
-            frame = frame.f_back
-            if number := re.fullmatch(r"In\[(\d+)\]", cell_name(frame.f_code.co_filename)):
-                return int(number[1])
-        return int(self._shell.execution_count)
-
-    def _show(self, value: object) -> None:
-        from IPython.display import display
-
-        show: Callable[[object], object] = display
-        show(value)
 
     def _run(self, cell: str) -> object:
         """Run a cell in the notebook's names, its lines counted from the magic's on; the value of
@@ -126,10 +88,23 @@ class _Magics:
         blank = len(cell) - len(cell.lstrip("\n"))  # which IPython strips, and the magic's line
         text = "\n" * (1 + blank) + shell.transform_cell(cell)
         tree = shell.transform_ast(shell.compile.ast_parse(text))
-        file = shell.compile.cache(text, self._number(), raw_code=cell)
+        file = shell.compile.cache(text, int(_running()[3:-1]), raw_code=cell)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         exec(shell.compile(tree, file, "exec"), shell.user_ns)
         if last is None:
             return None
         value = eval(shell.compile(ast.Expression(last.value), file, "eval"), shell.user_ns)
         return None if text.rstrip().endswith(";") else value
+
+
+def _running() -> str:
+    """The name of the running cell, as places have it: `In[3]`."""
+    names = (cell_name(frame.f_code.co_filename) for frame, _ in walk_stack(None))
+    return next(filter(None, names), "In[0]")
+
+
+def _show(value: object) -> None:
+    from IPython.display import display
+
+    show: Callable[[object], object] = display
+    show(value)

@@ -129,7 +129,8 @@ class Names:
 
     def add_modules(self, variables: list[tuple[str, Any]]) -> None:
         """Take in the modules among variables, but for those inside of others: where several of
-        them have parameters, these go by the variable too, as `encoder.fc1.weight`."""
+        them have parameters, these go by the variable too, as `encoder.fc1.weight`, and those of a
+        container always, as `blocks.0.weight`."""
         found = [(label, m) for label, m in variables if is_module(m)]
         found.sort(key=lambda named: named[0] == "self")  # a caller's name says more
         inside = {id(c) for _, m in found for c in m.modules() if c is not m}
@@ -137,7 +138,8 @@ class Names:
         outer = {id(m): (label, m) for label, m in reversed(found) if id(m) not in inside}
         several = sum(any(True for _ in m.parameters()) for _, m in outer.values()) > 1
         for label, m in reversed(outer.values()):
-            self.add_module(label, m, f"{label}." if several or self.modules else "")
+            long = several or self.modules or is_container(m)
+            self.add_module(label, m, f"{label}." if long else "")
 
     def _take(self, label: str, tensor: Tensor) -> None:
         if id(tensor) not in self._named:

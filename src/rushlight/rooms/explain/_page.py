@@ -1,4 +1,4 @@
-"""The page as one HTML file: template, style, dagre with its licence, script and data, inlined.
+"""Pages as one HTML file each: template, style, scripts and data, inlined.
 
 Nothing is fetched: the content security policy allows these scripts and this style, by their
 hashes, and nothing else. The data stands in the page as JSON that no name of a program can end.
@@ -12,18 +12,22 @@ import html
 import json
 import os
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-__all__ = ["hashed", "page_html", "read", "safe_json", "shown", "write_page"]
+from .._base.version import __version__
+
+__all__ = ["document", "live_html", "page_html", "script", "text_of", "write_page"]
 
 _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = (
     *("dom", "numbers", "data", "layout", "draw", "view", "scene"),
     *("details", "paths", "lists", "steps", "main"),
 )
-"""The parts of the page's script, in their order."""
+"""The parts of the script of a graph's page, in their order."""
 
 _UNSAFE = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
 """Characters that JSON inside of HTML must not have. Others beyond ASCII are escaped too."""
@@ -34,56 +38,76 @@ def write_page(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
     Path(path).write_text(page_html(data), encoding="utf-8", newline="\n")
 
 
-def page_html(data: dict[str, object]) -> str:
+def page_html(data: dict[str, Any]) -> str:
     """The page of `page_data`'s data as HTML."""
-    return _filled(
-        {
-            **_parts(),
-            "title": shown(str(data.get("title", ""))),
-            "version": shown(str(data.get("version", ""))),
-            "data": safe_json(data),
-        }
-    )
+    return document("page.html", _graph(), data, str(data.get("title", "")))
 
 
-def safe_json(data: object) -> str:
-    """Data as JSON that may stand in HTML."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return re.sub("[<>&]", lambda found: _UNSAFE[found[0]], text)
+def live_html(data: dict[str, Any], title: str, live: bool) -> str:
+    """The page of a training run as HTML. It opens pages of graphs inside, so that its policy
+    allows their scripts too; where `live` is true it may ask the server for more."""
+    parts = {
+        "style": text_of("page.css") + text_of("live.css"),
+        "script": script("dom", "numbers", "live"),
+    }
+    more = "; connect-src 'self'" if live else ""
+    return document("live.html", parts, {**data, "graphPage": page_html({})}, title, _graph(), more)
+
+
+def document(
+    template: str,
+    parts: dict[str, str],
+    data: dict[str, Any],
+    title: str,
+    inside: Mapping[str, str] = MappingProxyType({}),
+    policy: str = "",
+) -> str:
+    """A template with its parts, data, title and policy.
+
+    parts: "style", and scripts by their names; `inside` are those of pages that this one opens.
+    """
+    texts = [(name, text) for group in (inside, parts) for name, text in group.items()]
+    scripts = " ".join(_hash(text) for name, text in texts if name != "style")
+    styles = " ".join(_hash(text) for name, text in texts if name == "style")
+    allowed = f"script-src {scripts}; style-src {styles}; base-uri 'none'; form-action 'none'"
+    json_text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    every = {
+        **parts,
+        "policy": f"default-src 'none'; {allowed}{policy}",
+        "title": _shown(title),
+        "version": _shown(__version__),
+        "data": re.sub("[<>&]", lambda found: _UNSAFE[found[0]], json_text),
+    }
+    # Texts that are filled in are not looked at again.
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: every[found[1]], text_of(template))
 
 
 @cache
-def _parts() -> dict[str, str]:
-    """The parts that are the same in all pages."""
-    style = read("page.css")
-    script = "".join(read(f"{name}.js") for name in _SCRIPTS)
-    script = f'(() => {{\n"use strict";\n{script}}})();\n'
+def _graph() -> dict[str, str]:
+    """The parts that are the same in all pages of graphs."""
     # The map of dagre's source is not in the page; a browser would look for it.
-    dagre = read("dagre.min.js").split("//# sourceMappingURL")[0]
-    dagre = f"/*! dagre 3.1.3\n{read('dagre.LICENSE.txt')}*/\n{dagre}"
-    policy = (
-        f"default-src 'none'; script-src {hashed(dagre)} {hashed(script)}; "
-        f"style-src {hashed(style)}; base-uri 'none'; form-action 'none'"
-    )
-    return {"policy": policy, "style": style, "dagre": dagre, "script": script}
+    dagre = text_of("dagre.min.js").split("//# sourceMappingURL")[0]
+    dagre = f"/*! dagre 3.1.3\n{text_of('dagre.LICENSE.txt')}*/\n{dagre}"
+    return {"style": text_of("page.css"), "dagre": dagre, "script": script(*_SCRIPTS)}
 
 
-def read(name: str) -> str:
-    """The text of a file of the page."""
+def script(*names: str) -> str:
+    """Files of the page as one script."""
+    text = "".join(text_of(f"{name}.js") for name in names)
+    return f'(() => {{\n"use strict";\n{text}}})();\n'
+
+
+def text_of(name: str) -> str:
+    """A file of the page."""
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-def hashed(text: str) -> str:
+def _hash(text: str) -> str:
     """A source as the policy names it."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest())
     return f"'sha256-{digest.decode()}'"
 
 
-def shown(text: str) -> str:
+def _shown(text: str) -> str:
     """A text inside of HTML; half a surrogate pair, which no file can hold, as a question mark."""
     return html.escape(text.encode("utf-8", "replace").decode())
-
-
-def _filled(parts: dict[str, str]) -> str:
-    """The template; what is filled in is not looked at again."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], read("page.html"))

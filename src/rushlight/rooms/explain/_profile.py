@@ -16,6 +16,7 @@ from typing import Any, Self
 from .. import _core, _records
 from .._records import Phase, Records, Spot
 from .._trace_calls import PATHS, WAYS, short_path
+from ._text import Shown
 
 __all__ = ["Profile", "Row", "profile"]
 
@@ -39,8 +40,8 @@ class Row:
     slow: str = ""
 
 
-@dataclass
-class Profile:
+@dataclass(repr=False)
+class Profile(Shown):
     """The figures of a profile; `str` is the report."""
 
     records: Records

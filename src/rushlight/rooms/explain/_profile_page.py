@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from .._base.version import __version__
 from .._records import Spot
-from ._page import hashed, read, safe_json, shown
+from ._page import document, script, text_of
 from ._profile import PARTS, Profile, Row, part_of, place_of, slow_path, title_of
 
 __all__ = ["page"]
@@ -18,18 +16,8 @@ _LEAST = 2000
 
 def page(profile: Profile) -> str:
     """The page as HTML."""
-    style, script = read("profile.css"), read("dom.js") + read("profile.js")
-    script = f'(() => {{\n"use strict";\n{script}}})();\n'
-    parts = {
-        "policy": f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)}; "
-        "base-uri 'none'; form-action 'none'",
-        "style": style,
-        "script": script,
-        "title": shown(profile.title or "profile"),
-        "version": shown(__version__),
-        "data": safe_json(_data(profile)),
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], read("profile.html"))
+    parts = {"style": text_of("profile.css"), "script": script("dom", "profile")}
+    return document("profile.html", parts, _data(profile), profile.title or "profile")
 
 
 def _data(profile: Profile) -> dict[str, Any]:

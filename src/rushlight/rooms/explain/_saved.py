@@ -10,7 +10,7 @@ from .._core import Tensor
 from ._graph import Graph, Node, Place, Saved
 from ._names import shown_name
 from ._scopes import reading
-from ._text import Text, bytes_text, counted, freed_text, in_columns, scope_text, tensor_text
+from ._text import Shown, bytes_text, counted, freed_text, in_columns, scope_text, tensor_text
 
 __all__ = ["SavedRow", "SavedTable", "saved"]
 
@@ -47,7 +47,7 @@ class SavedRow:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SavedTable:
+class SavedTable(Shown):
     """The tensors that a graph keeps: `rushlight.explain.saved`. All sizes in bytes.
 
     total: of all rows, each by its elements. unique: of the memory behind them, each piece once and
@@ -66,9 +66,6 @@ class SavedTable:
     packed: int
     gone: str | None
     rounds: str = ""
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         if not self.rows:
@@ -100,9 +97,6 @@ class SavedTable:
         if self.rounds:
             lines.append(self.rounds)
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return Text(self)._repr_html_()
 
 
 def saved(loss: object, *, names: object = None) -> SavedTable:

@@ -22,6 +22,7 @@ from ._names import shown_name
 from ._scopes import reading
 
 __all__ = [
+    "Shown",
     "Text",
     "bytes_text",
     "counted",
@@ -54,19 +55,25 @@ def printable(text: str) -> str:
     return plain
 
 
-class Text(str):
-    """Text that shows as it reads: at the prompt, printed, and in a notebook."""
+class Shown:
+    """A thing that shows as its `str` reads: at the prompt, printed, and in a notebook."""
 
     __slots__ = ()
-
-    def __str__(self) -> str:
-        return printable(self)
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self)}</pre>"
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+class Text(Shown, str):
+    """Text that is shown without quotes."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return printable(self)
 
 
 class Markup(str):
@@ -95,8 +102,8 @@ def bytes_text(count: int) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """`1 node`, `2 nodes`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    """`1 node`, `2,000 nodes`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def tensor_text(shape: Sequence[int], of: dtype | None) -> str:

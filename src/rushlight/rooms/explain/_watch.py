@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterator
 from types import CodeType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from weakref import WeakKeyDictionary
 
 from .. import _core
@@ -30,6 +30,9 @@ from ..nn.utils import get_total_norm
 from ..optim import optimizer as _optimizer
 from ._passes import Pass, follow, unfollow, without_own_frames
 from ._watch_data import Group, Loss, Optimizer
+
+if TYPE_CHECKING:
+    from ._live import Live
 
 __all__ = ["View", "watch"]
 
@@ -90,8 +93,9 @@ def _in_child() -> None:
     global _lock
     _lock = threading.RLock()
     for one in list(_watching):
-        if one._view is not None:
-            one._view.forked()
+        for shown in (one._view, one._live):
+            if shown is not None:
+                shown.forked()
         _end(one)
 
 
@@ -130,7 +134,10 @@ class watch:
     rushlight[watch]`), in a notebook a figure in the cell. Elsewhere nothing is shown before the
     end, when a short table goes to standard error; so it does after an exception. show=False: no
     view and no table, the object alone has the figures, and its `str` is the table. png: a file
-    that the curves are drawn to at the end. title: what is written above them.
+    that the curves are drawn to at the end. title: what is written above them. serve: an HTML file;
+    a page at `address`, for browsers on this machine, shows curves, layers and the graphs of some
+    steps while the program runs, and is written to the file. To draw a graph, its backward is run
+    once more, hooks included.
 
     A loss is a tensor that `backward` is called on; each line that calls it has a series. A norm is
     of the gradients of a parameter group, as the optimizer gets them. `losses` and `groups` have
@@ -150,7 +157,12 @@ class watch:
     """
 
     def __init__(
-        self, *, show: bool = True, png: str | os.PathLike[str] | None = None, title: str = ""
+        self,
+        *,
+        show: bool = True,
+        png: str | os.PathLike[str] | None = None,
+        serve: str | os.PathLike[str] | None = None,
+        title: str = "",
     ) -> None:
         self.title = title
         self.clock: int = 0
@@ -168,6 +180,11 @@ class watch:
         self._process = os.getpid()
         self._view: View | None = None
         self._next_view = math.inf
+        self._live: Live | None = None
+        if serve is not None:
+            from ._live import Live
+
+            self._live = Live(self, os.fspath(serve))
         if show:
             from ._watch_view import check
 
@@ -184,6 +201,11 @@ class watch:
     def groups(self) -> list[Group]:
         """The parameter groups of all optimizers that stepped."""
         return [group for optimizer in list(self._optimizers) for group in optimizer.groups]
+
+    @property
+    def address(self) -> str:
+        """Where the live page is, with the token that opens it; "" without one."""
+        return self._live.address if self._live is not None else ""
 
     @property
     def seconds(self) -> float:
@@ -228,6 +250,8 @@ class watch:
     def __enter__(self) -> Self:
         self._begun = time.perf_counter()
         self._running = True
+        if self._live is not None:
+            self._live.open()
         if self._show:
             from ._watch_view import open_view
 
@@ -248,7 +272,7 @@ class watch:
             without_own_frames(error, frozenset(_hooked_steps()))
         from ._watch_view import conclude
 
-        conclude(self)
+        conclude(self, error)
 
     def _guarded(self, look: Any, *arguments: Any) -> None:
         """Look at something. An error here is reported at the end; the program goes on."""
@@ -278,7 +302,10 @@ class watch:
                 self._trouble.add(f"more than {_MOST} lines call backward: the first are shown")
                 return
             loss = self._losses[place] = Loss(*place)
-        loss.add(self.clock, _value(now.roots))
+        value = _value(now.roots)
+        loss.add(self.clock, value)
+        if self._live is not None:
+            self._live.loss(now, value)
 
     def _steps(self, optimizer: object) -> None:
         """An optimizer steps."""
@@ -310,6 +337,8 @@ class watch:
             rate = options.get("lr")
             if rate is not None:
                 group.rates.add(self.clock, float(rate))
+        if self._live is not None:
+            self._live.step(optimizer)
 
     def _meet(self, optimizer: Any) -> Optimizer | None:
         """The series of an optimizer at its first step; None if there are too many. A loop may make

@@ -21,8 +21,13 @@ __all__ = ["png", "write"]
 
 # Colours that are told apart also by those who see few (Okabe and Ito).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_INK = ["axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"]
-_PAPER = ["figure.facecolor", "axes.facecolor", "savefig.facecolor", "legend.facecolor"]
+_GREY = "#808080"
+_CLEAR: Any = dict.fromkeys(
+    ["axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"], _GREY
+) | dict.fromkeys(
+    ["figure.facecolor", "axes.facecolor", "savefig.facecolor", "legend.facecolor"], "none"
+)
+"""Settings for a background that is dark or light."""
 _MOST = 8
 """Lines of a panel's legend."""
 _PARTS = 4
@@ -48,9 +53,7 @@ def png(seen: watch, dpi: int = 130, clear: bool = False) -> bytes:
         warnings.simplefilter("ignore")  # a letter that the font lacks
         matplotlib.rcdefaults()
         if clear:
-            matplotlib.rcParams.update(
-                dict.fromkeys(_INK, "#808080") | dict.fromkeys(_PAPER, "none")
-            )
+            matplotlib.rcParams.update(_CLEAR)
         losses = [loss for loss in seen.losses if _drawn(loss.values)]
         groups = [group for group in seen.groups if _drawn(group.norms)]
         changing = [g for g in groups if _drawn(g.rates) and max(g.rates.high) > min(g.rates.low)]
@@ -69,15 +72,8 @@ def png(seen: watch, dpi: int = 130, clear: bool = False) -> bytes:
         FigureCanvasAgg(figure)
         title = printable(seen.title or "rushlight watch")
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, weight="bold", parse_math=False)
-        figure.text(
-            0.99,
-            0.995,
-            seen.progress(),
-            ha="right",
-            va="top",
-            fontsize=9,
-            color="#808080" if clear else "#555555",
-        )
+        soft = _GREY if clear else "#555555"
+        figure.text(0.99, 0.995, seen.progress(), ha="right", va="top", fontsize=9, color=soft)
         if panels:
             axes = figure.subplots(
                 len(panels), 1, sharex=True, squeeze=False, height_ratios=[p[2] for p in panels]

@@ -46,14 +46,14 @@ def open_view(seen: watch) -> View | None:
     return Terminal(seen)
 
 
-def conclude(seen: watch) -> None:
+def conclude(seen: watch, error: BaseException | None = None) -> None:
     """The end: the last view, or the table, and the picture; what fails here is a sentence."""
     view = seen._view
     if view is not None:
         try:
             view.finish()
-        except Exception as error:
-            seen._trouble.add(f"{type(error).__name__}: {error}")
+        except Exception as trouble:
+            seen._trouble.add(f"{type(trouble).__name__}: {trouble}")
     said: list[str] = []
     failed: list[str] = []
     if not (seen.losses or seen.groups):
@@ -67,6 +67,12 @@ def conclude(seen: watch) -> None:
                 failed.append(f"{seen._png} was not written: {why}")
             else:
                 said.append(f"the curves are in {seen._png}")
+    if seen._live is not None:
+        try:
+            seen._live.finish(error)
+        except Exception as trouble:
+            why = getattr(trouble, "strerror", None) or f"{type(trouble).__name__}: {trouble}"
+            failed.append(f"{seen._live.name} was not written: {why}")
     for loss in seen.losses:
         if loss.without_value:
             said.append(

@@ -13,7 +13,7 @@ from ..autograd._engine import REASONS
 from ._graph import Edge, Graph, Node, Place, Saved, add_users
 from ._names import Names, inside, is_module, names_for, quiet, shown_name
 from ._scopes import reading
-from ._text import Text, in_columns, place_lines, tensor_text
+from ._text import Shown, Text, in_columns, place_lines, tensor_text
 
 __all__ = ["Unused", "UnusedRow", "unused", "why_no_grad"]
 
@@ -212,7 +212,7 @@ class UnusedRow:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Unused:
+class Unused(Shown):
     """The parameters that get no gradient: `rushlight.explain.unused`. It is empty, and so false,
     where all of `count` parameters get one. hints: lines where values of the graph were cut off."""
 
@@ -222,9 +222,6 @@ class Unused:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         if not self.rows:
@@ -245,9 +242,6 @@ class Unused:
             ]
         )
         return "\n".join([head, *lines, *self.hints])
-
-    def _repr_html_(self) -> str:
-        return Text(self)._repr_html_()
 
 
 def unused(loss: object, parameters: object, *, names: object = None) -> Unused:

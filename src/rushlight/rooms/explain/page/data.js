@@ -65,19 +65,7 @@ function readGraph(data) {
     graph.nodes[edge.from].out.push(edge);
     graph.nodes[edge.to].into.push(edge);
   }
-  graph.boxes = (data.boxes?.length ? data.boxes : [{}]).map((row, id) => ({
-    id,
-    parent: id === 0 ? null : (row.parent ?? 0),
-    title: row.title ?? "",
-    kind: row.kind ?? "graph",
-    detail: row.detail ?? "",
-    bytes: row.bytes ?? 0,
-    place: row.place ? graph.places[row.place - 1] : null,
-    steps: row.steps ?? null,
-    curve: (row.curve ?? []).map((norm) => (norm === null ? null : number(norm))),
-    boxes: [],
-    nodes: [],
-  }));
+  graph.boxes = (data.boxes?.length ? data.boxes : [{}]).map((row, id) => boxOf(graph, row, id));
   for (const box of graph.boxes)
     if (box.parent !== null) graph.boxes[box.parent].boxes.push(box.id);
   setOptionsApart(graph);
@@ -104,6 +92,21 @@ function readGraph(data) {
   judgeHealth(graph);
   return graph;
 }
+
+/** A box with all defaults filled in, still without what is in it. */
+const boxOf = (graph, row, id) => ({
+  id,
+  parent: id === 0 ? null : (row.parent ?? 0),
+  title: row.title ?? "",
+  kind: row.kind ?? "graph",
+  detail: row.detail ?? "",
+  bytes: row.bytes ?? 0,
+  place: row.place ? graph.places[row.place - 1] : null,
+  steps: row.steps ?? null,
+  curve: (row.curve ?? []).map((norm) => (norm === null ? null : number(norm))),
+  boxes: [],
+  nodes: [],
+});
 
 const MANY = 12; // leaves that one box shows by themselves
 
@@ -137,17 +140,9 @@ function gatherLeaves(graph, kind, one, many) {
     if (mine.length <= MANY) continue;
     const id = graph.boxes.length;
     const title = counted(mine.length, one, many);
-    graph.boxes.push({
-      id,
-      parent: box.id,
-      title,
-      kind: many,
-      detail: [box.detail, title].filter(Boolean).join(" › "),
-      count: mine.length,
-      bytes: 0,
-      boxes: [],
-      nodes: mine,
-    });
+    const detail = [box.detail, title].filter(Boolean).join(" › ");
+    const own = boxOf(graph, { parent: box.id, title, kind: many, detail }, id);
+    graph.boxes.push({ ...own, count: mine.length, nodes: mine });
     for (const node of mine) graph.nodes[node].box = id;
     box.boxes.push(id);
     box.nodes = box.nodes.filter((node) => graph.nodes[node].kind !== kind);
@@ -181,13 +176,15 @@ function nameNodes(graph) {
     const node = graph.nodes[id];
     node.called = node.label || (node.kind === "constant" ? node.title : "");
   }
-  // A result without a name is called by the line that made it.
+  // A result without a name is called by the line that made it, a leaf by its first use.
   for (let id = graph.nodes.length - 1; id >= 0; id--) {
     const node = graph.nodes[id];
     if (node.called) continue;
     node.expression = joined(graph, node);
     const name = node.title || node.kind;
-    node.called = node.expression || (node.place ? `${name}, ${placeText(node.place)}` : name);
+    const user = graph.nodes[node.into[node.into.length - 1]?.from];
+    const place = placeText(node.place) || (user?.place && `used at ${placeText(user.place)}`);
+    node.called = node.expression || [name, place].filter(Boolean).join(", ");
   }
 }
 
@@ -227,17 +224,22 @@ function boxesToStep(graph, loop, step) {
   return found;
 }
 
-/** Leaves below a box. */
-function leavesOf(graph, id) {
+/** Nodes below a box. */
+function nodesIn(graph, id) {
   const found = [];
   const waiting = [id];
   while (waiting.length) {
     const box = graph.boxes[waiting.pop()];
-    for (const n of box.nodes) if (graph.nodes[n].kind === "leaf") found.push(graph.nodes[n]);
+    for (const n of box.nodes) found.push(graph.nodes[n]);
     waiting.push(...box.boxes);
   }
   return found;
 }
+
+const leavesOf = (graph, id) => nodesIn(graph, id).filter((node) => node.kind === "leaf");
+
+/** What is marked below a box, each mark once. */
+const marksOf = (graph, id) => [...new Set(nodesIn(graph, id).flatMap((node) => node.marks))];
 
 /** `train.py:12` */
 const placeText = (place) => (place ? `${place[0]}:${place[1]}` : "");

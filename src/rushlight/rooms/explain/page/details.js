@@ -61,7 +61,7 @@ function nodeDetails(page, id) {
       "header",
       h("p.kind", NODES[node.kind] ?? "Operation"),
       h("h2@node-title", heading),
-      call && h("p.dim", node.name, node.label ? [" gives ", h("i", node.label)] : ""),
+      call && aside(node.name, node.label && [" gives ", h("i", node.label)]),
     ),
   ];
   if (node.kind === "leaf") parts.push(pathsSection(page, node));
@@ -154,32 +154,31 @@ function neighbours(page, edges, end) {
 }
 
 function savedSection(node) {
+  const rows = node.saved.map((row) =>
+    rowOf(
+      null,
+      [
+        row.what ?? "",
+        row.label && h("span.dim", ` ${row.label}`),
+        row.state && h("strong.bad", ` ${row.state}`),
+      ],
+      h("td.shape", shapeText(row.shape ?? [])),
+      row.dtype ?? "",
+      h(
+        "td.number",
+        {
+          "data-value": row.bytes ?? 0,
+          title: row.first ? "" : "kept by a younger node too",
+        },
+        bytes(row.bytes ?? 0),
+        !row.first && h("span.dim", " shared"),
+      ),
+    ),
+  );
   return section(
     "Saved for backward",
-    table(
-      "table@saved",
-      ["What", "Shape", "Type", "Bytes"],
-      node.saved.map((row) => [
-        h(
-          "td",
-          row.what ?? "",
-          row.label ? h("span.dim", ` ${row.label}`) : "",
-          row.state ? h("strong.bad", ` ${row.state}`) : "",
-        ),
-        h("td.shape", shapeText(row.shape ?? [])),
-        h("td", row.dtype ?? ""),
-        h(
-          "td.number",
-          {
-            "data-value": row.bytes ?? 0,
-            title: row.first ? "" : "kept by a younger node too",
-          },
-          bytes(row.bytes ?? 0),
-          row.first ? "" : h("span.dim", " shared"),
-        ),
-      ]),
-    ),
-    h("p.dim", `${bytes(node.bytes)} that no younger node keeps`),
+    tableOf({ "data-testid": "saved" }, ["What", "Shape", "Type", "Bytes"], rows),
+    aside(`${bytes(node.bytes)} that no younger node keeps`),
   );
 }
 
@@ -319,6 +318,7 @@ function boxDetails(page, id) {
     facts([
       ["Where", box.detail],
       ["Line", placeText(box.place)],
+      ["Marked", marksOf(graph, id).join("; ")],
       ["Nodes", Number(box.count).toLocaleString("en")],
       ["Saved", bytes(box.bytes)],
     ]),
@@ -328,20 +328,22 @@ function boxDetails(page, id) {
 }
 
 function leafTable(page, leaves) {
-  const gradient = ({ only, dtype, norm }) =>
-    only === undefined
-      ? h("td.number", `norm ${about(norm)}`)
-      : h("td.number", { "data-value": dataValue(only) }, exact(only, dtype));
-  const rows = leaves
-    .slice(0, 200)
-    .map((leaf) => [
-      h("td", nodeLink(page, leaf.id, leaf.label || "leaf")),
+  const rows = leaves.slice(0, 200).map((leaf) => {
+    const sum = leaf.gradient;
+    const only = sum?.only;
+    return rowOf(
+      null,
+      nodeLink(page, leaf.id, leaf.called),
       h("td.shape", shapeText(leaf.shape)),
-      leaf.gradient ? gradient(leaf.gradient) : h("td.number"),
-    ]);
+      numberCell(
+        only !== undefined ? dataValue(only) : null,
+        only !== undefined ? exact(only, sum.dtype) : sum && `norm ${about(sum.norm)}`,
+      ),
+    );
+  });
   return [
-    table("table", ["Leaf", "Shape", "Gradient"], rows),
-    leaves.length > 200 && h("p.dim", `and ${leaves.length - 200} more: search finds them`),
+    tableOf(null, ["Leaf", "Shape", "Gradient"], rows),
+    leaves.length > 200 && aside(`and ${leaves.length - 200} more: search finds them`),
   ];
 }
 
@@ -357,7 +359,7 @@ function overview(page) {
       "header",
       h("p.kind", "Graph"),
       h("h2", graph.title),
-      graph.program && h("p.dim", graph.program, graph.step ? `, backward ${graph.step}` : ""),
+      graph.program && aside(graph.program, graph.step ? `, backward ${graph.step}` : ""),
     ),
     graph.notes.map((note) => h("p.note@note", note)),
     facts([
@@ -366,9 +368,9 @@ function overview(page) {
       ["Edges", graph.edges.filter((edge) => edge.grad).length.toLocaleString("en")],
       ["Saved", `${bytes(graph.memory.unique)} for backward`],
     ]),
-    h(
-      "p.dim",
-      "Click a node for its source, its rule and its gradients; a leaf for every path that leads to it.",
+    aside(
+      "Click a node for its source, its rule and its gradients; ",
+      "a leaf for every path that leads to it.",
     ),
     leaves.length > 0 && section("Leaves", leafTable(page, leaves)),
   ];

@@ -42,26 +42,6 @@ const s = maker((tag) => document.createElementNS(SVG, tag));
 const button = (what, text, go, attributes) =>
   h(`button${what}`, { type: "button", onclick: go, ...attributes }, text);
 
-/** A table that scrolls where it is too wide. rows: what each row is made of. */
-const table = (what, heads, rows) =>
-  h(
-    "div.scroll",
-    h(
-      what,
-      h(
-        "thead",
-        h(
-          "tr",
-          heads.map((name) => h("th", { scope: "col" }, name)),
-        ),
-      ),
-      h(
-        "tbody",
-        rows.map((row) => h("tr", ...row)),
-      ),
-    ),
-  );
-
 /** A button that looks like a link and goes somewhere in the graph. A name may break at its dots. */
 const link = (text, go, attributes) =>
   button(
@@ -70,6 +50,25 @@ const link = (text, go, attributes) =>
     go,
     attributes,
   );
+
+/** A table that scrolls: the names of its columns, and its rows. */
+const tableOf = (attributes, names, rows) => {
+  const columns = names?.map((name) => h("th", { scope: "col" }, name));
+  const head = columns && h("thead", h("tr", columns));
+  return h("div.scroll", h("table", attributes, head, h("tbody", rows)));
+};
+
+/** A row of a table, of cells or of what is in them. */
+const rowOf = (attributes, ...cells) => {
+  const cell = (what) => (what?.tagName === "TD" ? what : h("td", what));
+  return h("tr", attributes, cells.map(cell));
+};
+
+/** A cell with a number, and the number itself for who reads the page. */
+const numberCell = (value, ...children) => h("td.number", { "data-value": value }, children);
+
+/** A sentence that is said quietly. */
+const aside = (...children) => h("p.dim", children);
 
 const _canvas = document.createElement("canvas").getContext("2d");
 const _widths = new Map();
@@ -105,4 +104,13 @@ function nearest(items, distance) {
     if (d < least) [best, least] = [item, d];
   }
   return best;
+}
+
+/** Dark where the page is light, and light where dark. */
+function otherTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
 }

@@ -12,6 +12,7 @@ const FONTS = {
 };
 const LINE = 18;
 const CURVE = 44; // what the curve of a loop adds to the height of its box
+const MOST_MARKS = 3;
 const DISC = 34; // the greatest radius of a disc of memory
 
 const run = (text, font, kind = "", value) => ({ text, font, kind, value });
@@ -70,22 +71,25 @@ function gradientRuns(graph, node) {
   ];
 }
 
+/** Marks, one a line; of many the first ones and their number. */
+function markLines(marks) {
+  const lines = marks.slice(0, MOST_MARKS).map((mark) => [run(cut(mark, 44), "plain", "mark")]);
+  const more = marks.length - lines.length;
+  return more ? [...lines, [run(`${more} more marks`, "plain", "mark")]] : lines;
+}
+
 /** The parts of a node in the forward direction: its operation, and the value it makes. */
 function forwardParts(graph, node, gradients) {
   const gradient = gradients && node.kind !== "constant" ? gradientRuns(graph, node) : null;
   const lines = [valueRuns(node), ...(gradient ? [gradient] : [])];
-  if (node.kind === "leaf")
-    lines.push(...node.marks.map((mark) => [run(cut(mark, 44), "plain", "mark")]));
-  if (node.into.length > SPOKES)
-    lines.push([run(`used ${node.into.length} times`, "plain", "dim")]);
+  if (node.kind === "leaf") lines.push(...markLines(node.marks));
+  const uses = node.into.length;
+  if (uses > FEW_LINES) lines.push([run(`used ${uses} times`, "plain", "dim")]);
   if (node.kind === "leaf" || node.kind === "constant") return [part(node.kind, "rect", lines)];
   const symbol = node.kind === "op" && !node.marks.length && SYMBOLS[node.title];
   const call = symbol
     ? { kind: "op", shape: "circle", lines: [[run(symbol, "symbol")]], width: 38, height: 38 }
-    : part(node.kind, "pill", [
-        [run(cut(node.title, 28), "title")],
-        ...node.marks.map((mark) => [run(cut(mark, 44), "plain", "mark")]),
-      ]);
+    : part(node.kind, "pill", [[run(cut(node.title, 28), "title")], ...markLines(node.marks)]);
   return [call, part("value", "rect", lines)];
 }
 
@@ -130,14 +134,14 @@ function boxParts(graph, id) {
       : counted(box.leaves.length, "leaf", "leaves");
     lines.push([run(cut(text, 40), "plain", "dim")]);
   }
+  box.marks ??= marksOf(graph, id);
+  lines.push(...markLines(box.marks));
   const known = box.curve.filter((norm) => Number.isFinite(norm));
   if (!known.length) return [part("box", "rect", lines, 90)];
   const first = about(box.curve[0] ?? known[0]);
   const last = about(box.curve[box.curve.length - 1] ?? known[known.length - 1]);
-  lines.push([
-    run("norm of the gradient  ", "plain", "dim"),
-    run(`${first} … ${last}`, "number", "grad"),
-  ]);
+  const ends = run(`${first} … ${last}`, "number", "grad");
+  lines.push([run("norm of the gradient  ", "plain", "dim"), ends]);
   const found = part("box", "rect", lines, 200);
   found.curve = box.curve;
   found.height += CURVE;
@@ -153,8 +157,10 @@ function curveElement(norms, x, y, width, height) {
   const low = steep ? scale(least) : 0;
   const range = scale(Math.max(...known)) - low || 1;
   const wide = width / norms.length;
-  const at = (norm, step) =>
-    `${(x + (step + 0.5) * wide).toFixed(1)} ${(y + height - ((scale(norm) - low) / range) * height).toFixed(1)}`;
+  const at = (norm, step) => {
+    const rise = ((scale(norm) - low) / range) * height;
+    return `${(x + (step + 0.5) * wide).toFixed(1)} ${(y + height - rise).toFixed(1)}`;
+  };
   const way = [];
   norms.forEach((norm, step) => {
     if (Number.isFinite(norm))
@@ -352,9 +358,8 @@ function itemElement(graph, key, figure, at, pane) {
     const middle = p.curve ? p.y - CURVE / 2 : p.y;
     if (p.curve) {
       const wide = p.width - 28;
-      group.append(
-        curveElement(p.curve, p.x - wide / 2, p.y + p.height / 2 - CURVE, wide, CURVE - 14),
-      );
+      const top = p.y + p.height / 2 - CURVE;
+      group.append(curveElement(p.curve, p.x - wide / 2, top, wide, CURVE - 14));
     }
     p.lines.forEach((runs, i) => {
       group.append(
@@ -379,14 +384,14 @@ function itemElement(graph, key, figure, at, pane) {
 /** A node in words. */
 function describe(graph, node) {
   const words = [];
-  if (node.kind === "leaf") words.push(`leaf ${node.label || ""}`.trim());
+  if (node.kind === "leaf") words.push(node.label ? `leaf ${node.label}` : node.called);
   else if (node.kind === "constant") words.push(`constant ${node.label || node.title}`);
   else words.push(`${node.title} (${node.name})`, ...(node.label ? [`gives ${node.label}`] : []));
   words.push(shapeText(node.shape));
   if (node.value?.only !== undefined)
     words.push(`value ${brief(node.value.only, node.value.dtype)}`);
   if (node.place) words.push(placeText(node.place));
-  return words.join(", ");
+  return [...words, ...node.marks].join(", ");
 }
 
 /** A box in words. */

@@ -6,8 +6,8 @@ const PAD = 18;
 const FOOT = 20;
 const HEADER = 32;
 const ROUTED = 300; // lines that are led around what is in their way; of more, only some
-const PER_LEAF = 4;
-const SPOKES = 12; // so many lines to one leaf, or one box of leaves, are led around; the others go straight
+const SPOKES = 12; // so many lines to one leaf, or to one box of leaves, are drawn
+const FEW_LINES = 4; // of more, these; the others are seen where one of their ends is selected
 const FEW_TO_ORDER = 60; // a box of so few is laid out in several orders, until no lines cross
 const ORDERS = 600; // how many orders, over the number of nodes and lines
 
@@ -239,20 +239,21 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
   };
 }
 
-/** Let most lines of much used leaves go straight: led around, they take long and push all aside. */
+/** Leave out most lines of what is much used: led around, they take long and push all aside. */
 function loosen(graph, scene) {
   const ends = new Map();
   for (const line of scene.lines) {
-    const id = Number(line.to.slice(1));
-    const kind = line.to[0] === "n" ? graph.nodes[id].kind : graph.boxes[id].kind;
-    if (!["leaf", "constant", "leaves", "constants"].includes(kind)) continue;
     if (!ends.has(line.to)) ends.set(line.to, []);
     ends.get(line.to).push(line);
   }
   const crowded = scene.lines.length > ROUTED;
-  for (const lines of ends.values()) {
-    if (lines.length > SPOKES || crowded)
-      for (const line of lines.slice(PER_LEAF)) line.loose = true;
+  for (const [key, lines] of ends) {
+    const id = Number(key.slice(1));
+    const { kind } = key[0] === "n" ? graph.nodes[id] : graph.boxes[id];
+    const leaf = ["leaf", "constant", "leaves", "constants"].includes(kind);
+    const many = lines.length > SPOKES;
+    if (leaf ? many || crowded : many && crowded)
+      for (const line of lines.slice(0, -FEW_LINES)) line.loose = true; // the first uses stay
   }
 }
 

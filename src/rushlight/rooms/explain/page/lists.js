@@ -22,8 +22,7 @@ function memoryPane(page) {
       "header",
       h("p.kind", "Saved for backward"),
       h("h2@memory-total", { "data-value": unique }, bytes(unique)),
-      h(
-        "p.dim",
+      aside(
         `${bytes(saved)} counted once per node that keeps it`,
         parameters ? `; ${bytes(parameters)} of parameters are kept anyway.` : ".",
       ),
@@ -37,43 +36,28 @@ function memoryPane(page) {
   names.delete("");
   const greatest = keep[0].bytes;
   const most = 100;
-  parts.push(
-    table(
-      "table.ranked@memory-table",
-      ["Node", "Keeps", "Bytes"],
-      keep.slice(0, most).map((node) => [
-        { "data-row": node.id },
-        h(
-          "td",
-          nodeLink(
-            page,
-            node.id,
-            node.label
-              ? `${node.title} → ${shortName(node.label, 16)}`
-              : node.expression || node.title,
-          ),
-          h("div.place", placeText(node.place)),
-        ),
-        h(
-          "td",
-          node.saved
-            .filter((row) => row.first && !names.has(row.label))
-            .map((row) =>
-              h("div", row.what || "tensor", " ", h("span.dim", shapeText(row.shape ?? []))),
-            ),
-        ),
-        h(
-          "td.number",
-          { "data-value": node.bytes },
-          bytes(node.bytes),
-          h("meter", { min: 0, max: greatest, value: node.bytes, "aria-hidden": "true" }),
-        ),
-      ]),
-    ),
-  );
-  if (keep.length > most)
-    parts.push(h("p.dim", `${most} of ${keep.length.toLocaleString("en")} nodes shown`));
-  return parts;
+  const rows = keep.slice(0, most).map((node) => {
+    const name = node.label ? `${node.title} → ${shortName(node.label, 16)}` : node.expression;
+    const own = node.saved.filter((row) => row.first && !names.has(row.label));
+    return rowOf(
+      { "data-row": node.id },
+      [nodeLink(page, node.id, name || node.title), h("div.place", placeText(node.place))],
+      own.map((row) => {
+        const shape = h("span.dim", shapeText(row.shape ?? []));
+        return h("div", row.what || "tensor", " ", shape);
+      }),
+      numberCell(
+        node.bytes,
+        bytes(node.bytes),
+        h("meter", { min: 0, max: greatest, value: node.bytes, "aria-hidden": "true" }),
+      ),
+    );
+  });
+  return [
+    ...parts,
+    tableOf({ class: "ranked", "data-testid": "memory-table" }, ["Node", "Keeps", "Bytes"], rows),
+    keep.length > most && aside(`${most} of ${keep.length.toLocaleString("en")} nodes shown`),
+  ];
 }
 
 /** The health tab: how many nodes of each kind, and those that are not well. */
@@ -98,26 +82,22 @@ function healthPane(page) {
             ? `${counted(ill.length, "node")} to look at`
             : "All gradients are well",
       ),
-      h(
-        "p.dim",
+      aside(
         "By the root mean square of a gradient's elements. Median over the nodes: ",
         about(graph.median),
         ".",
       ),
     ),
     colourButton(page, "health"),
-    h(
-      "table.counts",
-      h(
-        "tbody",
-        WORST.map((name) =>
-          h(
-            "tr",
-            { "data-health": name },
-            h("td", swatch(`health-${name}`)),
-            h("td", HEALTH[name].name, h("div.dim", HEALTH[name].text)),
-            h("td.number", { "data-value": count.get(name) }, count.get(name).toLocaleString("en")),
-          ),
+    tableOf(
+      { class: "counts" },
+      null,
+      WORST.map((name) =>
+        rowOf(
+          { "data-health": name },
+          swatch(`health-${name}`),
+          [HEALTH[name].name, h("div.dim", HEALTH[name].text)],
+          numberCell(count.get(name), count.get(name).toLocaleString("en")),
         ),
       ),
     ),
@@ -137,7 +117,7 @@ function healthPane(page) {
               );
             }),
           ),
-          ill.length > most && h("p.dim", `and ${ill.length - most} more`),
+          ill.length > most && aside(`and ${ill.length - most} more`),
         )
       : null,
   ];
@@ -181,6 +161,8 @@ function legend(page) {
     backward && state.view !== "overlaid" && row(swatch("backward"), "backward node"),
     backward && state.view !== "overlaid" && row(swatch("accumulate"), "adds to a leaf's .grad"),
     page.graph.boxes.length > 1 && row(swatch("box"), "folded box: click to open"),
+    page.graph.boxes.some((box) => box.curve.length) &&
+      row(h("span.line.gradient"), "curve of a loop: click a step"),
     forward && row(h("span.line.forward"), "value"),
     backward && row(h("span.line.gradient"), "gradient; on it the local gradient"),
     state.stepping && [

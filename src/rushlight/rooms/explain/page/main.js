@@ -2,6 +2,7 @@
 
 const FEW = 12; // so many items are shown at first, where boxes have them
 const MOST_AT_FIRST = 24; // more are not, where they are in boxes
+const TOO_FEW = 3; // unless so few would be left
 
 class Page {
   constructor(graph) {
@@ -566,9 +567,8 @@ class Page {
         "dl.facts",
         keys.map(([key, text]) => [h("dt", h("kbd", key)), h("dd", text)]),
       ),
-      h("p.dim", "Drag to move, wheel or two fingers to zoom. Click a box to open it."),
-      h(
-        "p.dim",
+      aside("Drag to move, wheel or two fingers to zoom. Click a box to open it."),
+      aside(
         `Written by rushlight ${this.graph.version}. Laid out by dagre (MIT licence, in this file).`,
       ),
       h("button@help-close", { type: "button", onclick: () => dialog.close() }, "Close"),
@@ -691,7 +691,8 @@ function firstOpen(graph) {
       (box) => !open.has(box.id) && open.has(box.parent) && !folds.has(box.id),
     );
     shown = folded.sort((a, b) => b.count - a.count)[0];
-    if (!shown || countVisible(graph, new Set([...open, shown.id])) > MOST_AT_FIRST) break;
+    const most = countVisible(graph, open) > TOO_FEW ? MOST_AT_FIRST : OPEN_WHEN_FEWER;
+    if (!shown || countVisible(graph, new Set([...open, shown.id])) > most) break;
     open.add(shown.id);
   }
   return open;

@@ -141,16 +141,10 @@ function valuesElement(sum) {
     else values.forEach((inner) => walk(inner, depth + 1));
   };
   walk(sum.values, 0);
-  return h(
-    "div.scroll",
-    h(
-      "table.values",
-      rows.map((row) =>
-        h(
-          "tr",
-          row.map((x) => h("td.number", { "data-value": dataValue(x) }, exact(x, sum.dtype))),
-        ),
-      ),
-    ),
+  const cells = (row) => row.map((x) => numberCell(dataValue(x), exact(x, sum.dtype)));
+  return tableOf(
+    { class: "values" },
+    null,
+    rows.map((row) => rowOf(null, ...cells(row))),
   );
 }

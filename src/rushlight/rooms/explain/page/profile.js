@@ -76,13 +76,7 @@ function open(path) {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && trail.length > 1) open(trail.slice(0, -1));
 });
-byId("theme").addEventListener("click", () => {
-  const root = document.documentElement;
-  const dark = root.dataset.theme
-    ? root.dataset.theme === "dark"
-    : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-});
+byId("theme").addEventListener("click", otherTheme);
 
 byId("title").textContent = data.title;
 byId("subtitle").textContent = `${time(data.wall)} in all; at most ${size(data.peak)} of tensors`;

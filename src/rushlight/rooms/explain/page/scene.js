@@ -136,8 +136,16 @@ class Scene {
         ? { width: legend.offsetWidth + 14, height: legend.offsetHeight + 14 }
         : null;
     const scale = view.fitting(bounds).scale;
-    if (!glide && scale < least) view.begin(bounds, least, covered);
+    if (!glide && scale < least) view.begin(bounds, least, covered, this.beginning());
     else view.fit(bounds, glide, covered);
+  }
+
+  /** Where the item stands with which the drawing begins. */
+  beginning() {
+    const [along, size] = this.state.direction === "TB" ? ["y", "height"] : ["x", "width"];
+    const items = this.items.filter((item) => !item.frame);
+    const { at, offset } = nearest(items, (item) => item.at[along] - item.at[size] / 2);
+    return { x: at.x + offset.x, y: at.y + offset.y };
   }
 
   frameTitle(box) {

@@ -73,8 +73,7 @@ function stepsPane(page) {
       "header",
       h("p.kind@step-count", `Step ${at + 1} of ${count}`),
       h("h2@step-node", { "data-goto": node.id }, nodeLink(page, node.id, nodeClass(node))),
-      h(
-        "p.dim",
+      aside(
         node.kind === "leaf"
           ? `leaf ${node.label}`
           : node.label
@@ -88,7 +87,7 @@ function stepsPane(page) {
     section(
       "1  The gradient that came",
       incomingFacts(step, result, "result", "step-incoming"),
-      given > 1 && h("p.dim", `the sum of what ${counted(given, "node")} sent`),
+      given > 1 && aside(`the sum of what ${counted(given, "node")} sent`),
     ),
   );
   if (step.into) parts.push(intoSection(graph, node, step));

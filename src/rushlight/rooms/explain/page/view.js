@@ -87,26 +87,22 @@ function makeCamera(canvas, group) {
       const best = nearest(free, (to) => -to.scale);
       go(best && best.scale > GOOD * whole.scale ? best : whole, glide);
     },
-    /** Show the top of {x, y, width, height}, or its left end, at a scale. */
-    begin(box, scale, covered) {
+    /** Show the top of {x, y, width, height}, or its left end, at a scale; `first` is in sight. */
+    begin(box, scale, covered, first) {
       const { width, height } = size();
       const wide = box.width * scale;
       const high = box.height * scale;
-      go(
-        {
-          scale,
-          x:
-            (wide < width - 2 * MARGIN
-              ? Math.max(
-                  (width - wide) / 2,
-                  Math.min((covered?.width ?? 0) + MARGIN, width - wide - MARGIN),
-                )
-              : MARGIN) -
-            box.x * scale,
-          y: (high < height - 2 * MARGIN ? (height - high) / 2 : MARGIN) - box.y * scale,
-        },
-        false,
-      );
+      const left = (covered?.width ?? 0) + MARGIN;
+      /** Where a drawing that is too large begins. */
+      const from = (room, middle, size) =>
+        Math.min(MARGIN, Math.max(room / 2 - middle * scale, room - MARGIN - size));
+      const x =
+        wide < width - 2 * MARGIN
+          ? Math.max((width - wide) / 2, Math.min(left, width - wide - MARGIN))
+          : from(width, first.x - box.x, wide);
+      const y =
+        high < height - 2 * MARGIN ? (height - high) / 2 : from(height, first.y - box.y, high);
+      go({ scale, x: x - box.x * scale, y: y - box.y * scale }, false);
     },
     /** Bring a point to the middle, near enough to read. */
     centre(point, glide = true) {

@@ -1,0 +1,476 @@
+"""`rushlight run --watch --serve`: programs in processes of their own, and their live page in
+Chromium, while they run and after their end."""
+
+import json
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from watched import HOSTILE, TRAIN
+
+from _alone import PATIENCE
+
+# A step for each line that it is sent; x is halved by each, so the losses are 25, 25/4, 25/16.
+ASKED = """
+import sys
+import torch
+x = torch.tensor([3.0, 4.0], requires_grad=True)
+optimizer = torch.optim.SGD([x], lr=0.25)
+for line in sys.stdin:
+    if line == "raise\\n":
+        raise KeyError("the end")
+    optimizer.zero_grad()
+    (x * x).sum().backward()
+    optimizer.step()
+    print("step", flush=True)
+"""
+
+# Units 1 and 3 of the first layer are below zero for each x, so that nothing reaches their rows.
+LAYERS = """
+import sys
+import torch
+from torch import nn
+torch.manual_seed(0)
+x = torch.rand(16, 4)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(9, 4)
+        self.first = nn.Linear(4, 5)
+        self.drop = nn.Dropout(0.5)
+        self.last = nn.Linear(5, 2)
+    def forward(self, x):
+        x = x + self.words(torch.tensor(2))
+        return self.last(self.drop(torch.relu(self.first(x))))
+model = Net()
+with torch.no_grad():
+    model.first.bias.copy_(torch.tensor(eval(sys.argv[1])))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+for step in range(12):
+    optimizer.zero_grad()
+    loss = model(x).square().mean()
+    loss.backward()
+    optimizer.step()
+    print(loss.item())
+print([p.norm().item() for p in model.first.parameters()])
+"""
+DEAD, SOUND = "[9., -99., 9., -99., 9.]", "[9., 9., 9., 9., 9.]"
+
+
+class Running:
+    """A program under the command, on pipes."""
+
+    def __init__(self, folder, text, *options):
+        (folder / "prog.py").write_text(text, encoding="utf-8")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "rushlight", "run", "--watch", "--serve", "prog.py", *options],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        said = self.process.stderr.readline()
+        self.address = re.fullmatch(r"rushlight watch: live at (http://\S+)\n", said)[1]
+
+    def step(self):
+        """One step, done."""
+        self.send("go")
+        assert self.process.stdout.readline() == "step\n"
+
+    def send(self, line):
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+
+    def ends(self):
+        """Close its input; what it says on standard error until the end."""
+        return self.process.communicate(timeout=PATIENCE)[1]
+
+    def state(self):
+        return json.loads(self.get("data?tab=test&after=0"))["run"]
+
+    def get(self, name, address=None, **how):
+        request = urllib.request.Request((address or self.address) + name, **how)
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return answer.read().decode()
+
+    def refused(self, *what, code=404, **how):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            self.get(*what, **how)
+        caught.value.close()
+        return caught.value.code == code
+
+    def close(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def running(tmp_path):
+    """Starts a program, `ASKED` of none, and ends it with the test."""
+    made = []
+
+    def start(text=ASKED, *options):
+        made.append(Running(tmp_path, text, *options))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def look(browser):
+    """Opens a live page; fails where it writes an error, raises, or asks another server."""
+    context = browser.new_context()
+    complaints = []
+
+    def look(program, width=1280, dark=False):
+        tab = context.new_page()
+        tab.set_default_timeout(PATIENCE * 1000)
+        tab.set_viewport_size({"width": width, "height": 800})
+        tab.emulate_media(color_scheme="dark" if dark else "light")
+        tab.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on("request", lambda r: r.url.startswith(program.address) or complaints.append(r.url))
+        tab.goto(program.address)
+        tab.wait_for_selector("body[data-ready]")
+        return tab
+
+    yield look
+    context.close()
+    allowed = ("about:", "data:", "Failed to load resource: net::")  # the last of a program's end
+    assert [c for c in complaints if not c.startswith(allowed)] == []
+
+
+def finished(folder, text, *arguments, options=("--watch", "--serve")):
+    """Runs a program to its end; the process, and the data of its page."""
+    (folder / "prog.py").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "rushlight", "run", *options, "prog.py", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE,
+    )
+    file = folder / "prog.watch.html"
+    return done, data_of(file) if file.exists() else None
+
+
+def data_of(file):
+    text = file.read_text(encoding="utf-8")
+    return json.loads(re.search(r'json" id="data">(.*?)</script>', text)[1])
+
+
+def losses_of(run):
+    """The row of the only loss."""
+    (row,) = run["charts"][0]["rows"]
+    return row
+
+
+def on(tab, name):
+    return tab.get_by_test_id(name)
+
+
+def says(tab, name, text):
+    """Wait for a text there."""
+    on(tab, name).filter(has_text=text).wait_for()
+
+
+# ---- the server
+
+
+def test_the_state_while_the_program_runs(running):
+    program = running()
+    assert [chart["rows"] for chart in program.state()["charts"]] == [[], []]
+    for _ in range(3):
+        program.step()
+    state = program.state()
+    (loss,), (group,) = (chart["rows"] for chart in state["charts"])
+    (layer,) = state["layers"]
+    assert (loss["name"], loss["curve"]["end"]) == ("prog.py:10", [25, 6.25, 1.5625])
+    assert (group["name"], group["curve"]["end"]) == ("SGD", [10, 5, 2.5])
+    assert (layer["name"], layer["elements"]) == ("x", 2)
+    assert layer["gradients"]["curve"]["end"] == [10, 5, 2.5]
+    assert layer["weights"]["curve"]["end"] == [5, 2.5, 1.25]
+    low, high, counts = layer["gradients"]["shape"]
+    assert (low, high, sum(counts), counts[0], counts[-1]) == (1.5, 2, 2, 1, 1)
+    assert layer["gradients"]["first"][:2] == [6, 8]
+    assert state["graphs"][0]["step"] == 1
+
+
+def test_only_who_has_the_token_is_answered(running):
+    program = running()
+    host, token = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/([\w-]{22,})/", program.address).groups()
+    for address in (f"http://{host}/", f"http://{host}/{token[:-1]}/", f"http://{host}/x{token}/"):
+        for name in ("", "data?tab=a&after=0", "graph?number=0", "more"):
+            assert program.refused(name, address)
+    for host in ("rebound.example", "rebound.example:80", "127.0.0.1.example:80", ""):
+        assert program.refused("", headers={"Host": host})
+    for method in ("POST", "PUT", "DELETE"):
+        assert program.refused("more", method=method, code=501)
+    assert program.state()["graphs"] == []
+    program.step()
+    for name in ("../secret", "graph?number=99", "graph?number=x", "data", "data?tab=a&after=["):
+        assert program.refused(name)
+    assert "<!doctype html>" in program.get("")
+    assert "<!doctype html>" in program.get("", headers={"Host": "localhost:9"})  # a tunnel's end
+
+
+def test_other_addresses_of_the_machine_are_not_served(running):
+    import socket
+
+    program = running()
+    port = int(re.search(r":(\d+)/", program.address)[1])
+    with socket.socket() as other, pytest.raises(OSError):
+        other.connect(("127.0.0.2", port))
+
+
+# ---- the page, while the program runs
+
+
+def test_the_page_follows_the_program_and_outlives_it(running, look, tmp_path):
+    program = running()
+    tab = look(program)
+    assert on(tab, "status").inner_text() == "live"
+    program.step()
+    says(tab, "Loss", "prog.py:10 25")
+    program.step()
+    says(tab, "Loss", "prog.py:10 6.25")
+    on(tab, "more").click()
+    tab.locator("[data-testid=more]:disabled").wait_for()
+    program.step()
+    says(tab, "graphs", "pass 3")
+    assert "the page is in prog.watch.html" in program.ends()
+    says(tab, "status", "ended")
+    tab.get_by_role("button", name="pass 3").click()
+    frame = tab.frame_locator("#frame")
+    frame.locator("body[data-ready]").wait_for()
+    assert re.search(r"norm 2\.5\b", frame.locator("body").inner_text())  # x's, in the third pass
+    on(tab, "close").click()
+    assert not on(tab, "opened").is_visible()
+
+
+def test_a_graph_is_opened_while_the_program_runs(running, look):
+    program = running()
+    program.step()
+    tab = look(program)
+    on(tab, "Loss").locator("svg").click()
+    tab.frame_locator("#frame").locator("body[data-ready]").wait_for()
+    assert tab.locator("#opened-title").inner_text() == "Pass 1: backward in line 10"
+
+
+def test_an_exception_is_shown(running, look):
+    program = running()
+    tab = look(program)
+    program.step()
+    program.send("raise")
+    said = program.ends()
+    assert said.endswith("KeyError: 'the end'\n") and program.process.returncode == 1
+    says(tab, "status", "ended:")
+    assert on(tab, "status").inner_text() == "ended: KeyError: 'the end'"
+
+
+def test_a_program_that_is_killed_leaves_its_page(running, look, tmp_path):
+    program = running()
+    program.step()
+    tab = look(program)
+    says(tab, "Loss", "25")
+    file = tmp_path / "prog.watch.html"
+    while not file.exists():
+        tab.wait_for_timeout(50)
+    program.process.kill()
+    says(tab, "status", "gone")
+    assert "25" in on(tab, "Loss").inner_text()
+    assert losses_of(data_of(file)["run"])["curve"]["end"] == [25]
+    assert [f.name for f in tmp_path.iterdir() if f.suffix == ".part"] == []
+
+
+# ---- the file
+
+
+def test_dead_units_are_named(tmp_path):
+    for bias, dead in ((DEAD, [1, 3]), (SOUND, [])):
+        _, data = finished(tmp_path, LAYERS, bias)
+        layers = {layer["name"]: layer for layer in data["run"]["layers"]}
+        assert list(layers) == ["model.words", "model.first", "model.last"]
+        assert [layer["kind"] for layer in layers.values()] == ["Embedding", "Linear", "Linear"]
+        assert layers["model.first"]["which"] == dead
+        assert layers["model.first"]["dead"] == len(dead) and layers["model.first"]["units"] == 5
+        assert [layers[f"model.{name}"]["dead"] for name in ("words", "last")] == [0, 0]
+
+
+def test_the_program_computes_the_same(tmp_path):
+    """The graphs' own backwards, and the looks at layers, change no number and draw none."""
+    plain, _ = finished(tmp_path, LAYERS, DEAD, options=())
+    watched, data = finished(tmp_path, LAYERS, DEAD)
+    assert plain.stdout == watched.stdout
+    losses = [float(line) for line in plain.stdout.splitlines()[:12]]
+    assert losses_of(data["run"])["curve"]["end"] == pytest.approx(losses, rel=1e-4)
+    norms = json.loads(plain.stdout.splitlines()[-1])
+    # The last look is before the last step: a step of so small a rate changes little.
+    found = next(l for l in data["run"]["layers"] if l["name"] == "model.first")["weights"]
+    assert found["curve"]["end"][-1] == pytest.approx((norms[0] ** 2 + norms[1] ** 2) ** 0.5, rel=1e-2)
+
+
+@pytest.mark.parametrize("width, dark", [(1280, False), (375, False), (1280, True)])
+def test_the_file(page, tmp_path, width, dark):
+    finished(tmp_path, LAYERS, DEAD)
+    tab = page(tmp_path / "prog.watch.html", width=width, dark=dark)
+    tab.wait_for_selector("body[data-ready]")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    small = """[...document.querySelectorAll('body *')].filter(e => e.clientWidth
+        && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())
+        && parseFloat(getComputedStyle(e).fontSize) < 11).length"""
+    assert tab.evaluate(small) == 0
+    assert on(tab, "theme").is_visible() and on(tab, "pick").is_visible()
+    rows = on(tab, "layers").locator("tr")
+    assert rows.count() == 3 and "2 of 5: 1, 3" in rows.nth(1).inner_text()
+    background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    on(tab, "theme").click()
+    after = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    light, black = "rgb(251, 251, 249)", "rgb(20, 23, 27)"
+    assert (background, after) == ((black, light) if dark else (light, black))
+
+
+def test_by_keyboard(page, tmp_path):
+    finished(tmp_path, TRAIN)
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    for _ in range(20):
+        tab.keyboard.press("Tab")
+        if tab.evaluate("document.activeElement.dataset.testid") == "at":
+            break
+    values = [("End", 3, 1.5625), ("ArrowLeft", 2, 6.25), ("Home", 1, 25)]
+    for key, step, value in values:
+        tab.keyboard.press(key)
+        assert tab.locator("#pass").inner_text() == str(step)
+        assert on(tab, "Loss").get_by_role("listitem").inner_text() == f"prog.py:7 {value:g}"
+    tab.keyboard.press("Enter")
+    tab.frame_locator("#frame").locator("body[data-ready]").wait_for()
+    assert tab.locator("#opened-title").inner_text() == "Pass 1: backward in line 7"
+    tab.frame_locator("#frame").locator("body").press("Escape")
+    assert not on(tab, "opened").is_visible()
+    assert tab.evaluate("document.activeElement.dataset.testid") == "at"
+
+
+def test_two_runs_are_compared(page, tmp_path):
+    _, first = finished(tmp_path, TRAIN)
+    assert first["before"] is None
+    other = Path(tmp_path / "prog.watch.html").rename(tmp_path / "kept.html")
+    finished(tmp_path, TRAIN.replace("0.25", "0.125"))  # x is times 3/4: 25, 14.0625
+    _, third = finished(tmp_path, TRAIN)
+    before = losses_of(third["before"])["curve"]["end"]
+    assert before == pytest.approx([25 * (9 / 16) ** n for n in range(3)], rel=1e-4)
+    assert "before" not in third["before"]
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    curves = on(tab, "Loss").get_by_role("listitem")
+    assert curves.all_inner_texts() == ["prog.py:7 1.5625", "before: prog.py:7 7.91"]
+    assert on(tab, "Loss").locator(".before.course").count() == 1
+    on(tab, "compare").uncheck()
+    assert curves.all_inner_texts() == ["prog.py:7 1.5625"]
+    assert on(tab, "Loss").locator(".before.course").count() == 0
+    on(tab, "file").set_input_files(tmp_path / "prog.py")
+    says(tab, "message", "prog.py is no page of a training run.")
+    on(tab, "file").set_input_files(other)
+    says(tab, "Loss", "before: prog.py:7 1.5625")
+    assert curves.all_inner_texts() == ["prog.py:7 1.5625", "before: prog.py:7 1.5625"]
+
+
+def test_names_that_try_to_be_markup(page, tmp_path):
+    done, _ = finished(tmp_path, HOSTILE.replace("_hidden", "</script><img src=x onerror=a()>"))
+    assert done.returncode == 0
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    assert "</script><img src=x onerror=a()>" in on(tab, "Gradient norm").inner_text()
+    assert tab.locator("img").count() == 0
+
+
+def test_nan_is_marked_and_its_graph_is_kept(page, tmp_path):
+    text = TRAIN.replace("range(3)", "range(20)").replace(
+        "(x * x)", "(x * x * (float('nan') if i > 12 else 1))"
+    )
+    _, data = finished(tmp_path, text)
+    assert losses_of(data["run"])["curve"]["bad"] == list(range(13, 20))
+    assert 14 in [graph["step"] for graph in data["run"]["graphs"]]
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    assert on(tab, "Loss").locator(".not-finite").count() == 7
+    assert "7 not finite, first at 14" in on(tab, "Loss").inner_text()
+
+
+# ---- the command
+
+
+def test_no_graph_no_optimizer_and_nothing_at_all(page, tmp_path):
+    for text in ("print(1)", "import torch\ntorch.ones(2, requires_grad=True).sum().backward()"):
+        done, data = finished(tmp_path, text)
+        assert done.returncode == 0 and data["run"]["layers"] == []
+        tab = page(tmp_path / "prog.watch.html")
+        tab.wait_for_selector("body[data-ready]")
+        assert on(tab, "status").inner_text() == "ended"
+
+
+def test_wrong_words(tmp_path):
+    for options, said in (
+        (["--serve=page.png"], "page.png: the name of a .html file is expected"),
+        (["--serve=no/page.html"], "no/page.html: there is no such folder"),
+        (["--serve", "--nproc", "2"], "--serve shows one process"),
+    ):
+        done, data = finished(tmp_path, "", options=options)
+        assert done.returncode == 2 and said in done.stderr and data is None
+
+
+def test_the_programs_own_words_are_left(tmp_path):
+    text = "import sys; print(sys.argv[1:])"
+    done, _ = finished(tmp_path, text, "--serve", "--watch", options=("--serve=mine.html",))
+    assert done.stdout == "['--serve', '--watch']\n"
+    assert (tmp_path / "mine.html").exists() and not (tmp_path / "prog.watch.png").exists()
+
+
+def test_a_child_process_does_not_serve(tmp_path):
+    done, data = finished(
+        tmp_path,
+        """
+import os, torch
+x = torch.ones(2, requires_grad=True)
+def listening():
+    with open("/proc/net/tcp") as table:
+        ours = {line.split()[9] for line in table if line.split()[3] == "0A"}
+    links = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            links.append(os.readlink(f"/proc/self/fd/{name}"))
+        except OSError:
+            pass
+    return sum(f"socket:[{inode}]" in links for inode in ours)
+print("parent", listening(), flush=True)
+if os.fork() == 0:
+    print("child", listening(), flush=True)
+    raise SystemExit
+os.wait()
+(x * x).sum().backward()
+""",
+    )
+    assert done.stdout == "parent 1\nchild 0\n", done.stderr
+    assert data["run"]["clock"] == 1
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    (tmp_path / "gone").mkdir()
+    text = TRAIN + "import os; os.rmdir('gone')\n"
+    done, _ = finished(tmp_path, text, options=("--serve=gone/page.html",))
+    assert done.returncode == 0
+    assert "gone/page.html was not written: No such file or directory" in done.stderr
+
+
+def test_nobody_who_does_not_serve_pays(tmp_path):
+    text = TRAIN + "import sys\nprint('http.server' in sys.modules)\n"
+    done, _ = finished(tmp_path, text, options=("--watch=a.png",))
+    assert done.stdout.endswith("False\n")
