@@ -1,18 +1,18 @@
 // The graph: its data with all defaults filled in, what leads where, boxes, names and health.
 
+// What a row says where it says nothing else.
+const RULE = { argument: "", formula: "", text: "", file: "", factor: false };
+const NODE = {
+  ...{ kind: "op", title: "", name: "", label: "", dtype: "", box: 0, seq: 0, bytes: 0 },
+  ...{ shape: [], saved: [], scope: [], marks: [] },
+};
+
 /**
  * The data of the page, and what is worked out from it once. What is empty or 0 was left out where
  * it was written (_page_data.py), and what many nodes share stands in tables.
  */
 function readGraph(data) {
-  const rules = (data.rules ?? []).map((row) => ({
-    argument: "",
-    formula: "",
-    text: "",
-    file: "",
-    ...row,
-  }));
-  const ofCustom = { argument: "", formula: "", text: "", file: "" };
+  const rules = (data.rules ?? []).map((row) => ({ ...RULE, ...row }));
   const graph = {
     title: data.title ?? "result",
     program: data.program ?? "",
@@ -23,30 +23,19 @@ function readGraph(data) {
     memory: { saved: 0, unique: 0, parameters: 0, ...data.memory },
   };
   graph.nodes = (data.nodes ?? []).map((row, id) => ({
+    ...NODE,
     ...row,
     id,
-    kind: row.kind ?? "op",
-    title: row.title ?? "",
-    name: row.name ?? "",
-    label: row.label ?? "",
-    shape: row.shape ?? [],
-    dtype: row.dtype ?? "",
-    box: row.box ?? 0,
-    seq: row.seq ?? 0,
     place: row.place ? graph.places[row.place - 1] : null,
     value: summary(row.value),
-    saved: row.saved ?? [],
-    bytes: row.bytes ?? 0,
     rules: (row.rules ?? []).map((at) => rules[at]).filter((rule) => rule.text),
-    scope: row.scope ?? [],
-    marks: row.marks ?? [],
     out: [],
     into: [],
   }));
   graph.edges = (data.edges ?? []).map((row, id) => {
     const to = row.to ?? 0;
     const grad = graph.nodes[to].kind !== "constant";
-    const rule = (grad ? rules[row.rule ?? 0] : null) ?? ofCustom;
+    const rule = (grad ? rules[row.rule ?? 0] : null) ?? RULE;
     return {
       id,
       from: row.from ?? 0,
@@ -55,7 +44,7 @@ function readGraph(data) {
       nr: row.nr ?? 0,
       formula: rule.formula,
       named: row.named || rule.formula,
-      factor: rule.factor ?? false,
+      factor: rule.factor,
       local: summary(row.local),
       sent: summary(row.sent),
       grad,
