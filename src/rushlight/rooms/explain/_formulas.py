@@ -21,8 +21,8 @@ import functools
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from contextvars import ContextVar
+from dataclasses import dataclass
 from types import BuiltinFunctionType, CellType, FunctionType
 from typing import Any
 
@@ -504,7 +504,7 @@ def _operators() -> None:
 
         return of
 
-    two = {
+    two: dict[str, Callable[..., Expression]] = {
         "add": ex.plus,
         "sub": lambda a, b: ex.plus(a, ex.minus(b)),
         "mul": _product,
@@ -517,11 +517,16 @@ def _operators() -> None:
     for name, make in two.items():
         setattr(_Symbol, f"__{name}__", operator(make, False))
         setattr(_Symbol, f"__r{name}__", operator(make, True))
-    for name, turn in {"neg": ex.minus, "pos": _same, "invert": ex.opposite}.items():
-        setattr(_Symbol, f"__{name}__", operator(turn, False))
+    one: dict[str, Callable[..., Expression]] = {
+        "neg": ex.minus,
+        "pos": _same,
+        "invert": ex.opposite,
+    }
     signs = {"eq": "==", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
     for name, sign in signs.items():
-        setattr(_Symbol, f"__{name}__", operator(functools.partial(ex.comparison, sign), False))
+        one[name] = functools.partial(ex.comparison, sign)
+    for name, make in one.items():
+        setattr(_Symbol, f"__{name}__", operator(make, False))
 
 
 _operators()
