@@ -3,8 +3,8 @@
 // What a row says where it says nothing else.
 const RULE = { argument: "", formula: "", text: "", file: "", factor: false };
 const NODE = {
-  ...{ kind: "op", title: "", name: "", label: "", dtype: "", box: 0, seq: 0, bytes: 0 },
-  ...{ shape: [], saved: [], scope: [], marks: [] },
+  ...{ kind: "op", title: "", name: "", label: "", expression: "", dtype: "" },
+  ...{ box: 0, seq: 0, bytes: 0, shape: [], saved: [], scope: [], marks: [] },
 };
 
 /**
@@ -149,49 +149,18 @@ const SYMBOLS = {
   mm: "@",
   bmm: "@",
 };
-const JOINED = {
-  __proto__: null,
-  add: " + ",
-  sub: " − ",
-  mul: "·",
-  div: "/",
-  matmul: " @ ",
-  mm: " @ ",
-};
 
 /** Give each node a name in formulas: its label, else what it computes, else its call's. */
 function nameNodes(graph) {
-  for (let id = graph.nodes.length - 1; id >= 0; id--) {
-    const node = graph.nodes[id];
-    node.called = node.label || (node.kind === "constant" ? node.title : "");
-  }
-  // A result without a name is called by the line that made it, a leaf by its first use.
-  for (let id = graph.nodes.length - 1; id >= 0; id--) {
-    const node = graph.nodes[id];
-    if (node.called) continue;
-    node.expression = joined(graph, node);
+  for (const node of graph.nodes) {
+    const constant = node.kind === "constant" ? node.title : "";
+    // A result without a name is called by the line that made it, a leaf by its first use.
     const name = node.title || node.kind;
     const user = graph.nodes[node.into[node.into.length - 1]?.from];
     const place = placeText(node.place) || (user?.place && `used at ${placeText(user.place)}`);
-    node.called = node.expression || [name, place].filter(Boolean).join(", ");
+    const call = [name, place].filter(Boolean).join(", ");
+    node.called = node.label || constant || node.expression || call;
   }
-}
-
-/** `w3·b` for a product of two named things without a name of its own. */
-function joined(graph, node) {
-  const turned = node.title === "rsub";
-  const sign = JOINED[turned ? "sub" : node.title];
-  const operands = node.out.filter((edge) => !graph.nodes[edge.to].option);
-  if (!sign || operands.length !== 2) return "";
-  const first = operands.find((edge) => edge.argument === "input" || edge.argument === "self");
-  const second = operands.find((edge) => edge !== first);
-  if (!first || !["other", "mat2"].includes(second.argument)) return "";
-  const names = [first, second]
-    .map(({ to }) => graph.nodes[to])
-    .map((arg) => arg.label || (arg.kind === "constant" ? arg.title : ""));
-  if (names.some((name) => !name || !/^[\p{L}\p{N}_.[\]']+$/u.test(name))) return "";
-  const text = (turned ? names.reverse() : names).join(sign);
-  return text.length > 20 ? "" : text;
 }
 
 /** The boxes around a box, the outermost (the graph) first, itself last. */
