@@ -125,7 +125,7 @@ def _reads(text: str, values: set[str]) -> tuple[str, ...]:
 
 
 _LONG, _LONGEST = 60, 150
-"""Letters of a formula that has names for its parts, and of what nobody reads."""
+"""A formula with more letters has names for its parts; with still more, nobody reads the text."""
 
 
 def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, object]) -> Formula:
@@ -403,8 +403,8 @@ def _either(condition: Expression, yes: Any, no: Any) -> Any:
 
 
 def _stand_in(of: Any) -> Any:
-    """What a rule gets for a function or an op that it calls: the function with stand-ins for
-    what it calls in turn; what makes an expression for ops, and for what `_OPS` has."""
+    """The stand-in, in a rule, for a function or an op: of an op, and of a name in `_OPS`, a maker
+    of expressions; of another function, the same code with stand-ins for its own calls."""
     name = getattr(of, "__name__", "")
     if isinstance(of, _core.Public):
         of = of.__wrapped__
@@ -433,8 +433,8 @@ def _stand_in(of: Any) -> Any:
 
 
 class _Symbol:
-    """What stands for a tensor or a number while a rule runs: what the rule does with symbols
-    becomes an expression. To `isinstance` a symbol is a tensor, and ops hand it on."""
+    """A tensor or a number while a rule runs: all that the rule does with symbols becomes an
+    expression. To `isinstance` a symbol is a tensor, and ops hand symbols on."""
 
     def __init__(self, of: Expression) -> None:
         self.of = of
@@ -484,7 +484,7 @@ class _Symbol:
 
 
 def _symbol(made: Callable[..., object], *args: object, **named: object) -> object:
-    """What a call gives to a rule: a symbol, where that is an expression or not known."""
+    """The result of a call in a rule: a symbol for an expression, and for an unknown value."""
     try:
         found = made(*args, **named)
     except _Undecided:

@@ -1,6 +1,6 @@
 // The graph: its data with all defaults filled in, what leads where, boxes, names and health.
 
-// What a row says where it says nothing else.
+// The defaults of a row.
 const RULE = { argument: "", formula: "", text: "", file: "", factor: false };
 const NODE = {
   ...{ kind: "op", title: "", name: "", label: "", expression: "", dtype: "" },

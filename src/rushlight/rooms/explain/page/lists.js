@@ -1,6 +1,6 @@
 // The panel's tabs about the whole graph: saved memory and gradient health.
 
-/** What colours the graph by a tab's subject; nothing where the graph is so coloured. */
+/** A button that colours the graph by a tab's subject; nothing where the graph is so coloured. */
 const colourButton = (page, colour) =>
   page.state.colour !== colour &&
   h(
