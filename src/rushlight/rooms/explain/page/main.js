@@ -571,7 +571,7 @@ class Page {
       aside(
         `Written by rushlight ${this.graph.version}. Laid out by dagre (MIT licence, in this file).`,
       ),
-      h("button@help-close", { type: "button", onclick: () => dialog.close() }, "Close"),
+      button("@help-close", "Close", () => dialog.close()),
     );
     if (!dialog.open) dialog.showModal();
   }

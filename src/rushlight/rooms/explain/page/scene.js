@@ -414,15 +414,9 @@ class Scene {
     return states;
   }
 
+  /** A box has a greater number than the boxes around. */
   innermostFirst() {
-    const order = [];
-    const waiting = [0];
-    while (waiting.length) {
-      const id = waiting.pop();
-      order.push(id);
-      waiting.push(...this.graph.boxes[id].boxes);
-    }
-    return order.reverse();
+    return this.graph.boxes.map((box) => box.id).reverse();
   }
 
   /** The worst health of the nodes in a box. */
