@@ -255,6 +255,11 @@ class Backward {
 
   int step(Node* n) {
     if (!observed()) return step(n, UnobservedNode());
+    if (!observed_closely()) {
+      Record run;
+      run.begin(n, state(n).grads ? state(n).grads : &state(n).grad, n->n_outputs ? n->n_outputs : 1);
+      return step(n, UnobservedNode());
+    }
     ObservedNode told(n);
     return told.end(step(n, told));
   }

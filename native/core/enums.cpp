@@ -115,7 +115,7 @@ constexpr Number kCategories[] = {
 };
 constexpr Number kReductions[] = {{"NONE", Reduction::None}, {"MEAN", Reduction::Mean}, {"SUM", Reduction::Sum}};
 constexpr Number kObserved[] = {
-    {"ANOMALY", kAnomaly}, {"TIMES", kTimes}, {"SELECTIVE", kSelective}, {"TRACE", kTrace}, {"RECORDS", kRecords}};
+    {"ANOMALY", kAnomaly}, {"SELECTIVE", kSelective}, {"TRACE", kTrace}, {"RECORDS", kRecords}};
 constexpr Number kPaths[] = {
     {"NONE", Path::None},     {"BLOCK", Path::Block},      {"MACHINE", Path::Machine},   {"STRIDED", Path::Strided},
     {"KERNEL", Path::Kernel}, {"NUMPY", Path::Numpy},      {"FALLBACK", Path::Fallback}, {"STAND_INS", Path::StandIns},

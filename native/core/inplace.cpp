@@ -148,7 +148,7 @@ Node* make_rewrite(Tensor* view, Node* inner, int edge) {
     Py_XINCREF(inner->edges[i].node);
   }
   if (gradient_edge(view->base, &n->edges[more ? 0 : edge]) < 0) return nullptr;
-  if (observed() && report_made(n) < 0) return nullptr;
+  if (observed_closely() && report_made(n) < 0) return nullptr;
   return reinterpret_cast<Node*>(owner.release());
 }
 

@@ -323,13 +323,13 @@ PyObject* make_module() {
 #endif
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
-  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kRecordFunctions, kTensorFunctions, kWrappedFunctions,
-                               kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorProgramFunctions,
+  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kRecordFunctions, kTensorFunctions,
+                               kWrappedFunctions, kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorProgramFunctions,
                                kAcceleratorReportFunctions, kStorageFunctions, kDlpackFunctions, kBlockFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_lengths(m) < 0 || init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 ||
-      init_op(m) < 0 || init_enums(m) < 0 || init_capture(m) < 0 || init_blocks() < 0 || init_state(m) < 0) {
+      init_op(m) < 0 || init_enums(m) < 0 || init_capture(m) < 0 || init_blocks() < 0 || init_records() < 0 || init_state(m) < 0) {
     return nullptr;
   }
   Ref dense(make_kernels_module());

@@ -58,15 +58,8 @@ bool traced() { return observing & kTrace && !tls.reporting; }
 
 // ---------------------------------------------------------------- lines of the trace
 
-Observation::Observation() : around_(std::exchange(tls.noted, Noted{})) {}
-
 Observation::~Observation() {
-  if (line_ || recorded_) end();  // left early
-  tls.noted = around_;
-}
-
-void Observation::record(PyObject* what, SpotKind kind, Site site, uint64_t number) {
-  if (observing & kRecords && !tls.reporting) recorded_ = record_begin(what, kind, site, number);
+  if (line_) end();  // left early
 }
 
 bool Observation::begin(PyObject* what, PyObject* const* values, Py_ssize_t n, Site site) {
@@ -81,8 +74,7 @@ bool Observation::begin(PyObject* what, PyObject* const* values, Py_ssize_t n, S
 }
 
 bool Observation::begin(Op* op, PyObject* const* slots, PyObject* out) {
-  record(as_object(op), SpotKind::Op, program_site());
-  if (recorded_) record_arguments(slots, op->n_params);
+  if (observing & kRecords) Record::begin(op, slots);
   if (!traced()) return true;
   PyObject* given[kMaxParams + 1];  // without what has its default
   for (int i = 0; i < op->n_params; ++i) given[i] = slots[i] == op->params[i].fallback ? nullptr : slots[i];
@@ -91,6 +83,7 @@ bool Observation::begin(Op* op, PyObject* const* slots, PyObject* out) {
 }
 
 void Observation::run() {
+  if (!observed_closely()) return;  // records have clocks of their own
   reported_ = tls.reported;
   start_ = clock_ns();
 }
@@ -107,10 +100,10 @@ bool Observation::ran(PyObject* values, int64_t stop) {
 }
 
 bool Observation::end() {
-  if (recorded_) record_end(std::exchange(recorded_, 0), tls.noted);
+  Record::end();
+  if (!line_) return true;
   if (!shown_) ran(nullptr, clock_ns());
   const Ref line = std::move(line_);
-  if (!line) return true;
   const Kept error;
   const Reporting on;
   PyObject* f = callbacks.trace_ends.get();
@@ -133,7 +126,7 @@ bool ObservedCall::begin() {
 }
 
 PyObject* ObservedCall::end(PyObject* result) {
-  const int64_t stop = clock_ns();
+  const int64_t stop = observed_closely() ? clock_ns() : 0;
   Ref owned(result);
   if (!ran(result, stop) || !Observation::end()) return nullptr;
   if (!result || tls.reporting || !(observing & ~(kTrace | kRecords))) return owned.release();
@@ -151,8 +144,9 @@ PyObject* ObservedCall::end(PyObject* result) {
 }
 
 bool ObservedWork::begin_with(const char* name, PyObject* const* values, Py_ssize_t n) {
-  const Ref text(PyUnicode_InternFromString(name));
-  if (text) record(text.get(), SpotKind::Work, program_site());
+  if (observing & kRecords) Record::begin(name, values, n);
+  if (!observed_closely()) return true;
+  const Ref text(PyUnicode_FromString(name));
   if (!text || !Observation::begin(text.get(), values, n, program_site())) return false;
   run();
   return true;
@@ -166,7 +160,7 @@ bool ObservedWork::begin(Op* op, PyObject* const* slots, PyObject* out) {
 
 PyObject* ObservedWork::end(PyObject* result) {
   Ref owned(result);
-  return ran(result, clock_ns()) && Observation::end() ? owned.release() : nullptr;
+  return ran(result, observed_closely() ? clock_ns() : 0) && Observation::end() ? owned.release() : nullptr;
 }
 
 // ---------------------------------------------------------------- nodes
@@ -180,12 +174,12 @@ int report_made(Node* node) {
 }
 
 int ObservedNode::begin(PyObject* const* gradients, int n) {
-  record(as_object(Py_TYPE(node_)), SpotKind::Node, node_->made.code ? node_->made : tls.backward, node_->seq);
-  if (recorded_) record_arguments(gradients, n);
+  if (observing & kRecords) Record::begin(node_, gradients, n);
   return Observation::begin(as_object(node_), gradients, n, node_->made.code ? node_->made : tls.backward) ? 0 : -1;
 }
 
 int ObservedNode::ran(PyObject* const* gradients, int done) {
+  if (!observed_closely()) return done;
   const int64_t stop = clock_ns();
   Ref tuple(done < 0 ? nullptr : tuple_of(gradients, gradients ? node_->n_edges : 0));
   if (done == 0 && !tuple) return -1;

@@ -14,7 +14,7 @@ struct Op;
 
 // A selective checkpoint (kSelective) is asked before each call, too, and may give the result that the call had before. The trace
 // (kTrace) is told of the start of each call and node as well, so that it can show which of them ran inside of which.
-enum Observed : uint32_t { kAnomaly = 1, kTimes = 2, kSelective = 4, kTrace = 8, kRecords = 16 };
+enum Observed : uint32_t { kAnomaly = 1, kSelective = 2, kTrace = 4, kRecords = 8 };
 extern std::atomic<uint32_t> observing;
 inline bool observed() { return __builtin_expect(observing.load(std::memory_order_relaxed) != 0, 0); }
 // Somebody besides the records (record.h) is told: these need no other course of the program.
@@ -71,27 +71,43 @@ class Unreported {
   bool before_;
 };
 
-// A call or node with a line in the trace. Notes inside are kept apart from notes outside.
-class Observation {
+// A run in the records, from `begin` to the end of the scope or to `end`. Notes inside are kept apart from notes outside.
+class Record {
  public:
-  Observation();
+  Record();
+  ~Record();
+  Record(const Record&) = delete;
+  Record& operator=(const Record&) = delete;
+  void begin(Op* op, PyObject* const* slots);
+  void begin(const char* work, PyObject* const* values, Py_ssize_t n);
+  void begin(Node* node, PyObject* const* gradients, int n);
+  void begin(SpotKind kind, const void* what, Site site, PyObject* const* values, Py_ssize_t n, uint64_t number = UINT64_MAX);
+  int64_t leave_open();  // its start; 0 where nothing is recorded
+  void end();
+
+ private:
+  size_t depth_ = 0;
+  Noted around_;
+};
+
+// A call or node with a line in the trace.
+class Observation : protected Record {
+ public:
+  Observation() = default;
   ~Observation();
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;
 
  protected:
   bool begin(PyObject* what, PyObject* const* values, Py_ssize_t n, Site site);  // false with an exception
-  void record(PyObject* what, SpotKind kind, Site site, uint64_t number = UINT64_MAX);
   bool begin(Op* op, PyObject* const* slots, PyObject* out);
   void run();                                                                    // what is timed begins now
   bool ran(PyObject* values, int64_t stop);  // and has ended: with `values`, or nullptr and an exception, which stays
   bool end();                                // true unless an exception is set
 
   Ref line_;  // what the callback "trace_starts" gave
-  size_t recorded_ = 0;  // the depth of the record
   bool shown_ = false;
   int64_t start_ = 0, reported_ = 0;
-  Noted around_;
 };
 
 // A call that somebody is told of.

@@ -672,8 +672,13 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
 PyObject* call_op(Op* op, PyObject* const* slots) {
   if (op->promotion.typed == Typed::Node && has_dtype(op, slots)) [[unlikely]]
     return call_converted(op, slots);
-  if (op->kind == Op::Composite) return call_composite(op, slots);
-  if (!observed()) return call_unobserved(op, slots);
+  const bool composite = op->kind == Op::Composite;
+  if (!observed()) return composite ? call_composite(op, slots) : call_unobserved(op, slots);
+  if (composite || !observed_closely()) {
+    Record run;
+    if (observing & kRecords) run.begin(op, slots);
+    return composite ? call_composite(op, slots) : call_unobserved(op, slots);
+  }
   ObservedCall call(op, slots);
   return call.begin() ? call.end(call_unobserved(op, slots, call.known())) : nullptr;
 }
@@ -813,7 +818,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
       default: break;
     }
   }
-  if (observed() && report_made(node) < 0) return nullptr;
+  if (observed_closely() && report_made(node) < 0) return nullptr;
   return reinterpret_cast<Node*>(owner.release());
 }
 

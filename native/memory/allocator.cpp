@@ -507,9 +507,14 @@ void give(void* block, std::size_t bytes) {
   }
 }
 
+std::size_t in_use_now() {
+  const std::ptrdiff_t here = mine ? mine->used : 0;
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(in_use.load(std::memory_order_relaxed) + here, 0));
+}
+
 Stats stats() {
   if (mine) settle_use(*mine);
-  const auto used = static_cast<std::size_t>(std::max<std::ptrdiff_t>(in_use.load(std::memory_order_relaxed), 0));
+  const std::size_t used = in_use_now();
   return {used, used + segments().kept(), static_cast<std::size_t>(most.load(std::memory_order_relaxed))};
 }
 
@@ -538,8 +543,12 @@ void give(void* block, std::size_t bytes) {
 #endif
 }
 
+std::size_t in_use_now() {
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(in_use.load(std::memory_order_relaxed), 0));
+}
+
 Stats stats() {
-  const auto used = static_cast<std::size_t>(std::max<std::ptrdiff_t>(in_use.load(std::memory_order_relaxed), 0));
+  const std::size_t used = in_use_now();
   return {used, used, static_cast<std::size_t>(most.load(std::memory_order_relaxed))};
 }
 

@@ -26,6 +26,7 @@ struct Stats {
   std::size_t peak;  // the most in use since reset_peak
 };
 Stats stats();
+std::size_t in_use_now();  // `allocated`, but for some kB that other threads took or gave
 void reset_peak();
 void empty_cache();  // all that is kept but small blocks, and malloc's free pages, to the system
 

@@ -256,6 +256,7 @@ from .amp.autocast_mode import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from .explain._magics import load_ipython_extension as load_ipython_extension
 from .func import vmap as vmap
 from .serialization import load as load
 from .serialization import save as save

@@ -234,7 +234,7 @@ _NO_GATE = (
     "__subclasshook__ __torch_function__ "
     "_array _attached _bump_version _contiguous _cut _flags _forget_accumulator _grad _hooks "
     "_accelerator _form _host_array _make_subclass _make_wrapper_subclass _on_meta "
-    "_offset _seen _set_flag _typed_storage _wrapped as_subclass"
+    "_offset _repr_html_ _seen _set_flag _typed_storage _wrapped as_subclass"
 ).split()
 # Functions that PyTorch lists as never taken over, since they have no tensors or make new tensors,
 # though the classes of arguments are asked.

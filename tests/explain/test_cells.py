@@ -215,6 +215,17 @@ def test_gradients_of_a_module_are_said():
     assert "gradient&#x27;s norm 5" in layer._repr_html_()
 
 
+def test_gradients_that_are_sparse_or_complex_are_said():
+    table = nn.Embedding(4, 2, sparse=True)
+    (table(torch.tensor([2])) * torch.tensor([3.0, -4.0])).sum().backward()
+    assert table.weight.grad.is_sparse
+    assert "has a gradient" in table._repr_html_()
+    w = nn.Parameter(torch.ones(2, dtype=torch.complex64))
+    w.grad = torch.tensor([3j, 4.0], dtype=torch.complex64)
+    assert "gradient, norm 5" in w._repr_html_()
+    assert "gradient&#x27;s norm 5" in nn.ParameterList([w])._repr_html_()
+
+
 def test_a_module_that_is_there_twice_is_written_once():
     model = nn.Sequential(nn.Linear(2, 3))
     model.append(model[0])

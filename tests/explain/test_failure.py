@@ -306,6 +306,14 @@ def test_a_module_without_a_name():
     assert lines[2:] == ["in Linear(2, 3): in_features=2 got 3", "  input: float32 [4, 3]"]
 
 
+def test_a_model_of_the_program_without_a_name():
+    lines = failing(lambda: Straight("lines")(torch.ones(8, 3)))
+    assert lines[2:4] == [
+        "in Straight.c, Linear(6, 2): in_features=6 got 5",
+        "  input: float32 [8, 5], made by Straight.b.1, ReLU()",
+    ]
+
+
 def test_a_missing_argument():
     net = Net()
     assert failing(lambda: net(), TypeError) == [
@@ -381,6 +389,8 @@ def test_data_of_another_type():
         "in model.0, Linear(2, 3): input is float64, its parameters are float32. "
         "Call .float() on the data, or model.double()."
     )
+    nameless = failing(lambda: nn.Linear(2, 3)(data))
+    assert nameless[1].endswith("Call .float() on the data, or model.double().")
     model.double()
     lines = failing(lambda: model(torch.ones(4, 2)))
     assert lines[1].endswith("Call .double() on the data, or model.float().")
@@ -443,8 +453,9 @@ class Rethrows(nn.Module):
 
 def test_an_error_that_the_program_raises_keeps_its_text():
     model = nn.Sequential(Raises(ValueError("mine")))
-    with pytest.raises(ValueError) as error:
-        model(torch.ones(2))
+    for _ in range(2):  # the same object
+        with pytest.raises(ValueError) as error:
+            model(torch.ones(2))
     assert str(error.value) == "mine"
     assert error.value.__notes__ == ["in model.0, Raises()\n  x: float32 [2]"]
 

@@ -3,6 +3,7 @@ Chromium, while they run and after their end."""
 
 import json
 import re
+import signal
 import subprocess
 import sys
 import urllib.error
@@ -265,15 +266,19 @@ def test_a_graph_is_opened_while_the_program_runs(running, look):
     assert tab.locator("#opened-title").inner_text() == "Pass 1: backward in line 10"
 
 
-def test_an_exception_is_shown(running, look):
+@pytest.mark.parametrize("error", ["KeyError: 'the end'", "KeyboardInterrupt"])
+def test_an_exception_is_shown(running, look, tmp_path, error):
     program = running()
     tab = look(program)
     program.step()
-    program.send("raise")
-    said = program.ends()
-    assert said.endswith("KeyError: 'the end'\n") and program.process.returncode == 1
+    if error == "KeyboardInterrupt":
+        program.process.send_signal(signal.SIGINT)
+    else:
+        program.send("raise")
+    assert program.ends().endswith(f"{error}\n") and program.process.returncode not in (0, None)
     says(tab, "status", "ended:")
-    assert on(tab, "status").inner_text() == "ended: KeyError: 'the end'"
+    assert on(tab, "status").inner_text() == f"ended: {error}"
+    assert data_of(tmp_path / "prog.watch.html")["run"]["error"] == error
 
 
 def test_a_program_that_is_killed_leaves_its_page(running, look, tmp_path):
@@ -315,7 +320,8 @@ def test_the_program_computes_the_same(tmp_path):
     norms = json.loads(plain.stdout.splitlines()[-1])
     # The last look is before the last step: a step of so small a rate changes little.
     found = next(l for l in data["run"]["layers"] if l["name"] == "model.first")["weights"]
-    assert found["curve"]["end"][-1] == pytest.approx((norms[0] ** 2 + norms[1] ** 2) ** 0.5, rel=1e-2)
+    whole = (norms[0] ** 2 + norms[1] ** 2) ** 0.5
+    assert found["curve"]["end"][-1] == pytest.approx(whole, rel=1e-2)
 
 
 @pytest.mark.parametrize("width, dark", [(1280, False), (375, False), (1280, True)])
@@ -329,7 +335,7 @@ def test_the_file(page, tmp_path, width, dark):
         && parseFloat(getComputedStyle(e).fontSize) < 11).length"""
     assert tab.evaluate(small) == 0
     assert on(tab, "theme").is_visible() and on(tab, "pick").is_visible()
-    rows = on(tab, "layers").locator("tr")
+    rows = on(tab, "layers").locator("tbody tr")
     assert rows.count() == 3 and "2 of 5: 1, 3" in rows.nth(1).inner_text()
     background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     on(tab, "theme").click()
@@ -406,6 +412,61 @@ def test_nan_is_marked_and_its_graph_is_kept(page, tmp_path):
 
 
 # ---- the command
+
+
+def test_two_models(tmp_path):
+    """Two optimizers in turn, each with a loss of its own: nothing is mixed up."""
+    text = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+maker, judge = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+first, second = torch.optim.SGD(maker.parameters(), lr=0.1), torch.optim.Adam(judge.parameters())
+for step in range(3):
+    judge.zero_grad()
+    judge(maker(torch.ones(5, 2)).detach()).mean().backward()
+    second.step()
+    maker.zero_grad()
+    judge(maker(torch.ones(5, 2))).mean().backward()
+    first.step()
+    print(sum(p.grad.square().sum() for p in maker.parameters()).sqrt().item())
+"""
+    done, data = finished(tmp_path, text)
+    losses, norms = (chart["rows"] for chart in data["run"]["charts"])
+    assert [loss["name"] for loss in losses] == ["prog.py:9", "prog.py:12"]
+    assert [[v is not None for v in loss["curve"]["end"]] for loss in losses] == [
+        [True, False] * 3,
+        [False, True] * 3,
+    ]
+    layers = {layer["name"]: layer["gradients"]["curve"]["end"] for layer in data["run"]["layers"]}
+    assert set(layers) == {"maker", "judge.0", "judge.2"}
+    assert layers["maker"][::2] == [None] * 3
+    printed = [float(line) for line in done.stdout.split()]
+    assert layers["maker"][1::2] == pytest.approx(printed, rel=1e-4)
+    of_judge = [norms[0]["curve"]["end"][i] for i in (0, 2, 4)]
+    parts = [(layers["judge.0"][i] ** 2 + layers["judge.2"][i] ** 2) ** 0.5 for i in (0, 2, 4)]
+    assert parts == pytest.approx(of_judge, rel=1e-3)
+
+
+def test_an_optimizer_with_a_closure(tmp_path):
+    text = """
+import torch
+x = torch.tensor([3.0, 4.0], requires_grad=True)
+optimizer = torch.optim.LBFGS([x], lr=0.1, max_iter=2)
+def closure():
+    optimizer.zero_grad()
+    loss = (x * x).sum()
+    loss.backward()
+    return loss
+for step in range(3):
+    optimizer.step(closure)
+    print(x.norm().item())
+"""
+    done, data = finished(tmp_path, text)
+    (layer,) = data["run"]["layers"]
+    weights = [v for v in layer["weights"]["curve"]["end"] if v is not None]
+    assert weights == pytest.approx([float(line) for line in done.stdout.split()], rel=1e-4)
+    assert data["run"]["clock"] == len(losses_of(data["run"])["curve"]["end"]) == 6
 
 
 def test_no_graph_no_optimizer_and_nothing_at_all(page, tmp_path):

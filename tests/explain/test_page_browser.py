@@ -456,7 +456,8 @@ def test_a_folded_box_says_what_is_marked_in_it(opened_data):
     folded = tab.locator("[data-box][aria-expanded=false]")
     assert folded.count() == 20
     for n in range(20):
-        text = folded.filter(has_text=f"layers.{n} · Sequential").locator("text").all_text_contents()
+        mine = folded.filter(has_text=f"layers.{n} · Sequential")
+        text = mine.locator("text").all_text_contents()
         assert text.count("recomputed in backward") == 1
     on(tab, "open-all").click()
     assert node(tab, "recomputed in backward").count() == 40

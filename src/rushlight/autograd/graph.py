@@ -203,7 +203,8 @@ class NodeHooks:
     @property
     def functions(self) -> list[object]:
         """The functions that the program registered, of all kinds."""
-        tables = [*self.on_tensor.values(), self.pre, self.post, self.after_accumulate or {}]
+        kinds = [*self.on_tensor.values(), self.pre, self.post, self.after_accumulate]
+        tables: list[Hooks] = [table for table in kinds if table]
         return [hook for table in tables for hook in list(table.values())]
 
     def _tensor_hooks(self, nr: int, grad: Tensor | None) -> Any:

@@ -397,7 +397,7 @@ class profile:
         self.entered = True
         if self.enabled:
             _active.append(self)
-            self._taken = late.records_taken(_MOST, self.record_shapes)
+            self._taken = late.records_taken(_MOST, True)
             self._taken.__enter__()
         return self
 

@@ -21,12 +21,29 @@ from . import _core
 from .autograd import _engine
 from .nn import Module
 from .optim import Optimizer
-from .optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-__all__ = ["OWN_CODE", "Phase", "Ranges", "Records", "Run", "Spot", "taken", "write_trace"]
+__all__ = ["Phase", "Records", "Run", "Spot", "StepRanges", "taken", "write_trace"]
 
 THREAD, OP, WORK, NODE, RANGE = range(5)
 """The kinds of spots, as the core numbers them."""
+
+
+_PYTORCHS = {
+    "_convolution": "convolution _convolution",
+    "_convolution_input": "convolution_backward",
+    "_convolution_weight": "convolution_backward",
+    "_max_pool2d": "max_pool2d max_pool2d_with_indices",
+    "_adaptive_avg_pool2d_transpose": "_adaptive_avg_pool2d_backward",
+    "_embedding": "embedding",
+    "_embedding_transpose": "embedding_backward embedding_dense_backward",
+    "_native_batch_norm": "batch_norm _batch_norm_impl_index native_batch_norm",
+    "_native_layer_norm": "layer_norm native_layer_norm",
+    "_nll_loss": "nll_loss_nd nll_loss nll_loss_forward",
+    "_gru_layer": "gru",
+    "_split": "split",
+    "_contiguous_copy": "contiguous clone",
+}
+"""The names of PyTorch's calls, the outermost first, for ops that no program calls by name."""
 
 
 class Phase(NamedTuple):
@@ -52,6 +69,7 @@ class Spot:
     most: int
     paths: int
     ways: int
+    thread: threading.Thread | None = None
     children: list[Spot] = field(default_factory=list)
     path: tuple[str, ...] = ()  # the names of the modules around, and its own
 
@@ -78,10 +96,8 @@ class Spot:
     @property
     def name(self) -> str:
         """As PyTorch's profiler names it."""
-        if self.kind == OP:
-            return "aten::" + str(self.what.__name__)
-        if self.kind == WORK:
-            return f"aten::{self.what}"
+        if self.kind in (OP, WORK):
+            return self.names[0]
         if self.kind == NODE:
             leaf = issubclass(self.what, _core.AccumulateGrad)
             return f"{'torch::autograd::' * leaf}{self.what.__name__}"
@@ -90,12 +106,21 @@ class Spot:
         return self.what.name if isinstance(self.what, Phase) else str(self.what)
 
     @property
+    def names(self) -> list[str]:
+        """Of a call, the names of the calls that PyTorch makes for it, the outermost first."""
+        name = str(self.what.__name__ if self.kind == OP else self.what)
+        if name == "_convolution_input" and all(spot.kind != NODE for spot in self.above()):
+            name = "_convolution"  # the forward of a transposed one
+        return [f"aten::{each}" for each in _PYTORCHS.get(name, name).split()]
+
+    @property
     def stack(self) -> tuple[str, ...]:
         """The program's lines that led to it, and the modules, the innermost first."""
         found: list[str] = []
         for spot in self.above():
-            place = spot.name if spot.is_module else f"{spot.file}({spot.line})"
-            if (spot.is_module or spot.file) and place not in found[-1:]:
+            found += [spot.name] * spot.is_module
+            place = f"{spot.file}({spot.line})"
+            if spot.file and place not in found[-1:]:
                 found.append(place)
         return tuple(found)
 
@@ -117,7 +142,6 @@ class Run(NamedTuple):
     bytes: int
     number: int
     allocated: int
-    depth: int
 
 
 @dataclass
@@ -126,12 +150,10 @@ class Records:
 
     start: int
     stop: int
-    main: int
     spots: list[Spot]
     runs: list[Run]
     peak: int
     peak_at: Spot | None
-    threads: dict[int, str]
 
     @property
     def root(self) -> Spot:
@@ -140,15 +162,21 @@ class Records:
 
     def events(self) -> Iterator[tuple[str, Run, int]]:
         """The events of PyTorch's profiler: a name, a run and its thread. Of a node there are two,
-        the engine's work for it and its own."""
+        the engine's work for it and its own; of a call as many as PyTorch has."""
         for run in self.runs:
             spot = run.spot
             if spot.is_module or spot.what is _BACKWARD:
                 continue
-            thread = _thread_of(spot)
+            thread = thread_of(spot)
+            names = spot.names if spot.kind in (OP, WORK) else [spot.name]
             if spot.kind == NODE:
-                yield f"autograd::engine::evaluate_function: {spot.name}", run, thread
-            yield spot.name, run, thread
+                names.insert(0, f"autograd::engine::evaluate_function: {spot.name}")
+            elif names[0] == "aten::convolution" and run.arguments:
+                transposed = "_transpose" * (spot.what.__name__ == "_convolution_input")
+                dimensions = run.arguments.partition("]")[0].count(",") - 1
+                names.insert(0, f"aten::conv{transposed}{dimensions}d")
+            for name in names:
+                yield name, run, thread
 
     def write_trace(self, file: str | os.PathLike[str]) -> None:
         """Write the runs as a trace: see below."""
@@ -159,95 +187,101 @@ class Records:
 
 
 @cache
-def _phase(part: str, kind: type, name: str) -> Phase:
-    return Phase(part, name.format(kind.__name__))
+def _phase(part: str, name: str, kind: str) -> Phase:
+    return Phase(part, name.format(kind))
 
 
 _BACKWARD = Phase("backward", "backward")
 
 _Enter = Callable[[Any], Any]
 _Leave = Callable[[Any], object]
-
-
-def _around(
-    plain: Callable[..., Any], named: Callable[[Any], object], enter: _Enter, leave: _Leave
-) -> Callable[..., Any]:
-    @wraps(plain)
-    def ranged(first: Any, *args: Any, **kwargs: Any) -> Any:
-        token = enter(named(first))
-        try:
-            return plain(first, *args, **kwargs)
-        finally:
-            leave(token)
-
-    return ranged
-
-
-OWN_CODE = frozenset({_around(len, id, id, id).__code__})
-"""The code whose frames the ranges put between those of the program and of the library."""
+_Named = Callable[[Any], object]
 
 
 def _step_of(optimizer: object) -> Phase:
-    return _phase("optimizer", type(optimizer), "Optimizer.step#{0}.step")
+    return _phase("optimizer", "Optimizer.step#{0}.step", type(optimizer).__name__)
 
 
 def _zero_grad_of(optimizer: object) -> Phase:
-    return _phase("optimizer", type(optimizer), "Optimizer.zero_grad#{0}.zero_grad")
+    return _phase("optimizer", "Optimizer.zero_grad#{0}.zero_grad", type(optimizer).__name__)
 
 
 def _batch_of(loader: object) -> Phase:
-    return _phase("data", type(loader), "enumerate(DataLoader)#{0}.__next__")
+    return _phase("data", "enumerate(DataLoader)#{0}.__next__", type(loader).__name__)
 
 
-class Ranges:
-    """The ranges that the library runs: `enter` is called at the begin of each, and `leave` at the
-    end with the answer of `enter`. every: not only ranges of optimizers."""
+class StepRanges:
+    """The ranges of optimizers: `enter` is called at the begin of each step and each `zero_grad`,
+    and `leave` at the end with the answer of `enter`."""
 
-    def __init__(self, enter: _Enter, leave: _Leave, every: bool = True) -> None:
-        places: list[tuple[Any, str, Callable[[Any], object]]] = [
-            (Optimizer, "zero_grad", _zero_grad_of)
-        ]
-        if every:
-            from .utils.data import _fetch, _worker, dataloader  # noqa: F401  here alone
-
-            places += [
-                (Module, "__call__", lambda module: module),
-                (_engine, "_run", lambda _: _BACKWARD),
-            ]
-            kinds = _fetch.BaseDataLoaderIter.__subclasses__()
-            places += [(kind, "__next__", _batch_of) for kind in kinds]
+    def __init__(self, enter: _Enter, leave: _Leave) -> None:
         self._enter, self._leave = enter, leave
-        self._steps = threading.local()
-        self._before = [(owner, name, vars(owner)[name]) for owner, name, _ in places]
-        for owner, name, named in places:
-            setattr(owner, name, _around(vars(owner)[name], named, enter, leave))
-        self._hooks = [
-            register_optimizer_step_pre_hook(self._before_step),
-            register_optimizer_step_post_hook(self._after_step),
-        ]
+        self._before: list[tuple[Any, str, Any]] = []
+        self._surround(Optimizer, "zero_grad", _zero_grad_of)
+        classes = [Optimizer]
+        for kind in classes:
+            classes += kind.__subclasses__()
+            self._surround_step(kind)
+        plain = Optimizer.__init__
 
-    def _before_step(self, optimizer: object, *_: object) -> None:
-        token = self._enter(_step_of(optimizer))
-        self._steps.__dict__.setdefault("tokens", []).append(token)
+        @wraps(plain)
+        def met(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+            for kind in type(optimizer).__mro__:  # a class that is younger than the ranges
+                self._surround_step(kind)
+            plain(optimizer, *args, **kwargs)
 
-    def _after_step(self, *_: object) -> None:
-        tokens = self._steps.__dict__.get("tokens")
-        if tokens:
-            self._leave(tokens.pop())
+        self._before.append((Optimizer, "__init__", plain))
+        setattr(Optimizer, "__init__", met)  # noqa: B010  mypy allows no assignment
+
+    def _surround_step(self, kind: type) -> None:
+        known = any(owner is kind and name == "step" for owner, name, _ in self._before)
+        own = issubclass(kind, Optimizer) and kind is not Optimizer and "step" in vars(kind)
+        if own and not known:
+            self._surround(kind, "step", _step_of)
+
+    def _surround(self, owner: Any, name: str, named: _Named | None) -> None:
+        plain = vars(owner)[name]
+        self._before.append((owner, name, plain))
+        setattr(owner, name, self._around(plain, named))
+
+    def _around(self, plain: Callable[..., Any], named: Any) -> Callable[..., Any]:
+        @wraps(plain)
+        def ranged(first: Any, *args: Any, **kwargs: Any) -> Any:
+            token = self._enter(named(first))
+            try:
+                return plain(first, *args, **kwargs)
+            finally:
+                self._leave(token)
+
+        return ranged
 
     def remove(self) -> None:
         """Leave everything as it was."""
         for owner, name, plain in self._before:
             setattr(owner, name, plain)
-        for hook in self._hooks:
-            hook.remove()
+
+
+class _Ranges(StepRanges):
+    """All ranges that the library runs, told to the core without a frame of Python."""
+
+    def __init__(self) -> None:
+        from .utils.data import _fetch, _worker, dataloader  # noqa: F401  here alone
+
+        super().__init__(_core.record_enter, _core.record_leave)
+        self._surround(Module, "__call__", None)
+        self._surround(_engine, "_run", lambda _: _BACKWARD)
+        for kind in _fetch.BaseDataLoaderIter.__subclasses__():
+            self._surround(kind, "__next__", _batch_of)
+
+    def _around(self, plain: Callable[..., Any], named: Any) -> Callable[..., Any]:
+        return _core.record_ranged(plain, named)
 
 
 # ---- taking records
 
 
 _taking: list[taken] = []
-_ranges: list[Ranges] = []
+_ranges: list[_Ranges] = []
 _lock = threading.RLock()
 
 
@@ -272,9 +306,9 @@ class taken:
         self._process = os.getpid()
         with _lock:
             if not _taking:
-                _ranges.append(Ranges(_core.record_enter, _core.record_leave))
-            _core.record_start(*self._options)
+                _ranges.append(_Ranges())
             _taking.append(self)
+            _core.record_start(*self._options, threading.current_thread)
         self._start = monotonic_ns()
         return self
 
@@ -305,6 +339,7 @@ def _read(
         around = spots[parent] if parent >= 0 else None
         made = spots[maker] if maker >= 0 else None
         spot = Spot(around, kind, what, file or "", line, made, *numbers)
+        spot.thread = what if around is None else around.thread
         if around is not None:
             around.children.append(spot)
         spots.append(spot)
@@ -316,20 +351,17 @@ def _read(
     whole, halves = array("q", runs), array("I", runs)
     found = (
         Run(
-            spots[halves[14 * n]],
-            texts[at] if (at := halves[14 * n + 1]) < len(texts) else "",
-            *row,
+            spots[halves[12 * n]],
+            texts[at] if (at := halves[12 * n + 1]) < len(texts) else "",
+            *whole[6 * n + 1 : 6 * n + 6],
         )
-        for n in range(len(whole) // 7)
-        for row in (whole[7 * n + 1 : 7 * n + 7],)
+        for n in range(len(whole) // 6)
     )
     ordered = sorted(
         (run for run in found if run.start >= start), key=lambda run: (run.start, -run.stop)
     )
-    threads = {t.ident: t.name for t in threading.enumerate() if t.ident is not None}
-    main = threading.get_ident()
-    at = spots[peak[1]] if peak[0] else None
-    return Records(start, stop, main, spots, ordered, peak[0], at, threads)
+    peak_at = spots[peak[1]] if peak[0] else None
+    return Records(start, stop, spots, ordered, peak[0], peak_at)
 
 
 def _name_modules(spots: list[Spot]) -> None:
@@ -368,11 +400,11 @@ def write_trace(records: Records, file: str | os.PathLike[str]) -> None:
     found: list[dict[str, Any]] = [_about("process_name", process, 0, "rushlight")]
     for spot in records.spots:
         if spot.kind == THREAD:
-            name = records.threads.get(spot.what, "a thread that has ended")
-            found.append(_about("thread_name", process, spot.what, name))
+            name = "a thread" if spot.thread is None else spot.thread.name
+            found.append(_about("thread_name", process, thread_of(spot), name))
     made: dict[int, Run] = {}
     for run in records.runs:
-        thread = _thread_of(run.spot)
+        thread = thread_of(run.spot)
         found.append(_event(run, process, thread))
         if run.number < 0:
             continue
@@ -389,10 +421,9 @@ def _about(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
 
 
-@cache
-def _thread_of(spot: Spot) -> int:
-    *_, last = spot.above()
-    return int(last.what)
+def thread_of(spot: Spot) -> int:
+    """The number of the spot's thread."""
+    return 0 if spot.thread is None else spot.thread.ident or 0
 
 
 def _event(run: Run, process: int, thread: int) -> dict[str, Any]:
@@ -428,6 +459,6 @@ def _arrow(maker: Run, node: Run, process: int) -> Iterator[dict[str, Any]]:
             "name": "fwdbwd",
             "cat": "fwdbwd",
             "pid": process,
-            "tid": _thread_of(run.spot),
+            "tid": thread_of(run.spot),
             "ts": run.start / 1000,
         }

@@ -92,7 +92,7 @@ class _Target:
         self.lock = threading.Lock()
         self.files: list[int | None] = []  # the innermost last; None: standard error
         self.process = os.getpid()
-        self.ranges: _records.Ranges | None = None
+        self.ranges: _records.StepRanges | None = None
 
 
 _target = _Target()
@@ -107,7 +107,7 @@ def start(path: str | None = None) -> None:
         _target.process = os.getpid()
         if len(_target.files) == 1:
             _observers.follow(_lines)
-            _target.ranges = _records.Ranges(_lines.enters, _lines.leaves, every=False)
+            _target.ranges = _records.StepRanges(_lines.enters, _lines.leaves)
 
 
 def stop() -> None:

@@ -167,7 +167,7 @@ class profile:
     ) -> None:
         self._plan = schedule
         self._ready = on_trace_ready
-        self._options: dict[str, bool] = {
+        self._options: dict[str, Any] = {
             "record_shapes": record_shapes,
             "profile_memory": profile_memory,
             "with_stack": with_stack,

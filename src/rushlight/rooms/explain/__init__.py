@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ._definitions import op
 from ._graph import Constant, Edge, Graph, Node, Place, Saved
 from ._names import shown_name
-from ._profile import Profile, profile
+from ._profile import profile
 from ._saved import SavedRow, SavedTable, saved
 from ._scopes import Recording, graph_of, recording
 from ._text import Markup, Text, tree
@@ -33,7 +33,6 @@ __all__ = [
     "Graph",
     "Node",
     "Place",
-    "Profile",
     "Recording",
     "Saved",
     "SavedRow",

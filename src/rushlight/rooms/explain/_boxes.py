@@ -17,6 +17,8 @@ __all__ = ["Box", "boxes_of", "calls_in"]
 
 _MOST = 40
 """How many calls and boxes a box holds at most; where there are more, they become runs."""
+_MOST_STEPS = 8
+"""The same for steps of a loop: where one of them is opened, the others are only in its way."""
 _STEPS, _CALLS = 3, 12
 """The least steps of a loop, and the least calls in all of them: fewer are read one by one."""
 _TRIED = 8
@@ -213,13 +215,14 @@ def _into_runs(box: Box) -> None:
     waiting = [box]
     while waiting:
         now = waiting.pop()
-        while len(now.inside) > _MOST:
-            now.inside = _runs(now)
+        steps = any(isinstance(item, Box) and item.steps for item in now.inside)
+        while len(now.inside) > (most := _MOST_STEPS if steps else _MOST):
+            now.inside = _runs(now, most)
         waiting.extend(item for item in now.inside if isinstance(item, Box))
 
 
-def _runs(box: Box) -> list[Box | Node]:
-    size = max(-(-len(box.inside) // _MOST), 2)
+def _runs(box: Box, most: int) -> list[Box | Node]:
+    size = max(-(-len(box.inside) // most), 2)
     found: list[Box | Node] = []
     for at in range(0, len(box.inside), size):
         items = box.inside[at : at + size]

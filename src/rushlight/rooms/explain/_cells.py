@@ -42,7 +42,6 @@ _STYLE = """<style>
 .rl-cell figure { display: inline-block; margin: 6px 16px 2px 0; vertical-align: top }
 .rl-cell img { display: block; image-rendering: pixelated; border: 1px solid rgb(128 128 128 / 0.5);
   max-width: none }
-.rl-cell figcaption { font-size: 12px; opacity: 0.7 }
 .rl-cell details { padding-left: 18px } .rl-cell summary { margin-left: -14px; cursor: pointer }
 .rl-cell div.leaf { padding-left: 18px; margin-left: -14px }
 </style>"""
@@ -108,8 +107,12 @@ def _has_values(t: object) -> TypeGuard[Tensor]:
     return isinstance(t, Tensor) and t._wrapped is None and not t._on_meta
 
 
+def _real(t: Tensor) -> Tensor:
+    return (t.abs() if t.dtype.is_complex else t).double()
+
+
 def _norm(t: Tensor) -> str:
-    return f"{float(t.detach().double().norm()):.4g}"
+    return f"{float(_real(t.detach()).norm()):.4g}"
 
 
 def _array(t: Tensor) -> Array:
@@ -119,8 +122,7 @@ def _array(t: Tensor) -> Array:
     if step > 1:
         widest = max(range(t.dim()), key=lambda d: t.shape[d])
         t = t[(slice(None),) * widest + (slice(None, None, step),)]
-    t = t.cpu()
-    return (t.abs() if t.dtype.is_complex else t).double().numpy()
+    return _real(t.cpu()).numpy()
 
 
 def _facts(values: Array, of: str) -> list[str]:
@@ -155,7 +157,7 @@ def _figure(values: Array, caption: str) -> str:
     size = f"width: {w * scale}px; height: {max(h * scale, 12)}px"  # Jupyter obeys only a style
     data = base64.b64encode(_png(pixels)).decode()
     image = f'<img alt="{caption}" style="{size}" src="data:image/png;base64,{data}">'
-    return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
+    return f'<figure>{image}<figcaption class="soft">{caption}</figcaption></figure>'
 
 
 def _matrix(values: Array) -> Array:
@@ -248,7 +250,9 @@ class _Tree:
         else:
             facts += [] if lazy else [f"{t.numel():,}"]
             facts += [] if t.requires_grad else ["frozen"]
-            facts += [f"gradient's norm {_norm(t.grad)}"] if _has_values(t.grad) else []
+            if t.grad is not None:  # one that is sparse, say, has no norm here
+                known = _has_values(t.grad)
+                facts.append(f"gradient's norm {_norm(t.grad)}" if known else "has a gradient")
         return f'<div class="leaf">{_line(key, facts)}</div>'
 
     def _again(self, key: str, path: str, held: object) -> str:

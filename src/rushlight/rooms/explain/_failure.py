@@ -69,7 +69,7 @@ def add_model(error: Exception) -> None:
     plain = issubclass(kind, _LONGER) and list(map(type, error.args)) == [str]
     if plain and not own:
         error.args = (f"{error.args[0]}\n{text}",)
-    else:
+    elif text not in getattr(error, "__notes__", ()):
         error.add_note(text)
 
 
@@ -139,6 +139,7 @@ class _Failure:
         self.paths: dict[int, tuple[Module, str]] = {}
         roots = [(type(call.module).__name__, call.module) for call in self.calls]
         for label, root in [*names_for().modules.items(), *roots]:
+            label = type(root).__name__ if label == "self" else label
             for path, part in root.named_modules():
                 name = f"{label}.{path}".strip(".").replace("._orig_mod", "")
                 self.paths.setdefault(id(part), (part, name))
@@ -226,11 +227,8 @@ class _Failure:
         the first of them was given."""
         first, parts = value, list[Module]()
         for call, outer in pairwise(reversed(self.calls)):
-            if (
-                call.caller is None
-                or call.caller.f_code is not _IN_TURN
-                or call.args[0] is not first
-            ):
+            frame = call.caller
+            if frame is None or frame.f_code is not _IN_TURN or call.args[0] is not first:
                 break
             all_parts = list(outer.module._modules.values())
             at = [n for n, part in enumerate(all_parts) if part is call.module]
@@ -278,7 +276,7 @@ class _Failure:
 
     def _called(self, layer: _Layer, before: _Layer | None) -> Module | None:
         """The module that the program calls where a node was made. before: the last layer with a
-        module; of several modules with the same code that module says which one runs."""
+        module, which tells apart modules with the same code."""
         code, at = _site(layer)
         called = None if code is None else self.source(code.co_filename).expression(code, at)
         if code is None or called is None:
@@ -340,7 +338,9 @@ class _Failure:
                 hint = f"{name} is {theirs}, its parameters are {ours}. "
                 hint += f"Call .{_WORDS[ours]}() on the data"
                 if theirs in _WORDS:
-                    hint += f", or {self._path(self.calls[0].module)}.{_WORDS[theirs]}()"
+                    whole = self.calls[0].module
+                    path = self._path(whole).replace(type(whole).__name__, "model")
+                    hint += f", or {path}.{_WORDS[theirs]}()"
                 return f"{hint}."
         return ""
 

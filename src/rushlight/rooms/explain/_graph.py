@@ -379,7 +379,7 @@ def _hooks_of_program(hooks: Iterable[object]) -> Iterator[object]:
             yield from getattr(getattr(hook, "__self__", None), "functions", ())
 
 
-def _defined(what: object) -> str:
+def _defined(what: Any) -> str:
     """Where a function or a class was written, `, train.py:3`; "" where Python does not know."""
     import inspect
 
@@ -387,7 +387,7 @@ def _defined(what: object) -> str:
     try:
         if code is not None:
             return f", {Place(code.co_filename, code.co_firstlineno, '')}"
-        file = inspect.getsourcefile(what)  # type: ignore[arg-type]
+        file = inspect.getsourcefile(what)
         return f", {Place(file, inspect.getsourcelines(what)[1], '')}" if file else ""
     except (OSError, TypeError):
         return ""

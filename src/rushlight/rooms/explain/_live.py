@@ -40,7 +40,7 @@ _EACH = 20
 """The first steps, whose layers are all looked at."""
 _SHARE = 20
 """A look is followed by so many times its own time without one."""
-_PAUSE = 0.25
+_PAUSE = 0.5
 """Seconds between two looks at least."""
 _DEAD = 10
 """A unit without gradient in so many looks, one after the other, is dead."""
@@ -328,11 +328,11 @@ def _row(of: Loss | Group, series: Series, last: int) -> dict[str, object]:
 def _curve(series: Series, last: int, columns: int) -> dict[str, object]:
     """A series in columns over the clock from 1 to `last`; a wide one with the range of each."""
     low, high, end, bad = in_columns(series, 1, last, min(last, columns))
-    now = series.now if series.count else ""
+    now = series.now if math.isfinite(series.now) else str(series.now)
     wide = {"low": _short(low), "high": _short(high)} if columns == _COLUMNS else {}
     return {
         "last": last,
-        "now": now if now == "" or math.isfinite(now) else str(now),
+        "now": now if series.count else "",
         "end": _short(end),
         "bad": np.flatnonzero(bad).tolist(),
         **wide,
@@ -349,6 +349,6 @@ def _earlier(path: str) -> dict[str, Any] | None:
         with open(path, encoding="utf-8") as file:
             found = re.search(r'json" id="data">(.*?)</script>', file.read())
         run = json.loads(found[1])["run"] if found else None
-        return run if "charts" in run else None
+        return run if run and "charts" in run else None
     except (OSError, ValueError, LookupError, TypeError):
         return None

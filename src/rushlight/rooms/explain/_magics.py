@@ -40,14 +40,11 @@ class _Magics:
         if line.strip() and not line.strip().isdecimal():
             raise ValueError(f"%%explain takes the number of a backward, got {line.strip()!r}.")
         step = int(line.strip() or 1)
-        drawn: list[Framed | None] = []
-        count = 0
+        seen: list[Framed | None] = []  # of each backward; a page of the one that is wanted
 
         def told(now: Pass) -> None:
-            nonlocal count
-            count += 1
-            if count == step:
-                drawn.append(page(now.roots, gradient=now.gradients, step=step))
+            wanted = len(seen) + 1 == step
+            seen.append(page(now.roots, gradient=now.gradients, step=step) if wanted else None)
 
         follow(told)
         try:
@@ -58,13 +55,13 @@ class _Magics:
             raise
         finally:
             unfollow(told)
-        if drawn:
-            _show(drawn[0])
-        elif isinstance(value, Tensor) and value.requires_grad and not count:
+        if len(seen) >= step:
+            _show(seen[step - 1])
+        elif isinstance(value, Tensor) and value.requires_grad and not seen:
             return page(value)
         else:
-            said = f"the cell called backward {counted(count, 'time')}"
-            rest = "" if count else " A cell that calls none can end in a loss."
+            said = f"the cell called backward {counted(len(seen), 'time')}"
+            rest = "" if seen else " A cell that calls none can end in a loss."
             print(f"%%explain: {said}, and number {step} was wanted.{rest}")
         return value
 
@@ -76,8 +73,8 @@ class _Magics:
         __tracebackhide__ = True
         with profile(title=_running()) as seen:
             value = self._run(cell)
-        _show(seen.result)
-        _show(Framed(page(seen.result), 600))
+        _show(seen)
+        _show(Framed(page(seen), 600))
         return value
 
     def _run(self, cell: str) -> object:

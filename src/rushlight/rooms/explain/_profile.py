@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,10 +18,11 @@ from .._records import Phase, Records, Spot
 from .._trace_calls import PATHS, WAYS, short_path
 from ._text import Shown
 
-__all__ = ["Profile", "Row", "profile"]
+__all__ = ["Row", "profile"]
 
 PARTS = ("data", "forward", "backward", "optimizer", "rest")
 _MOST_RUNS = 200_000
+_MOST_ROWS = 12
 _SLOW = {_core.Path.NUMPY, _core.Path.FALLBACK}
 _SLOW_WAYS = _core.Way.FUSED_NUMPY
 
@@ -40,60 +41,81 @@ class Row:
     slow: str = ""
 
 
-@dataclass(repr=False)
-class Profile(Shown):
-    """The figures of a profile; `str` is the report."""
+class profile(Shown):
+    """A block whose time is added up: by part of the step, by module, by line and by op.
 
-    records: Records
-    title: str = ""
-    parts: dict[str, Row] = field(init=False)
-    modules: list[Row] = field(init=False)
-    lines: list[Row] = field(init=False)
-    ops: list[Row] = field(init=False)
+    When the block has ended, `parts`, `modules`, `lines` and `ops` are the figures, and `str` is
+    the report. `page` writes a page with a flame graph, and `trace` a file for Perfetto, with the
+    shapes of arguments where `shapes` asks for them. So does `rushlight profile SCRIPT`.
 
-    def __post_init__(self) -> None:
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh())
+    >>> with torch.explain.profile() as seen:
+    ...     net(torch.ones(1, 2)).sum().backward()
+    >>> [row.calls for part, row in seen.parts.items() if part in ("forward", "backward")]
+    [1, 1]
+    >>> sum(row.ns for row in seen.parts.values()) == seen.wall_ns
+    True
+    """
+
+    parts: dict[str, Row]
+    modules: list[Row]
+    lines: list[Row]
+    ops: list[Row]
+
+    def __init__(self, *, title: str = "", shapes: bool = False) -> None:
+        self.title = title
+        self._taken = _records.taken(_MOST_RUNS, shapes)
+
+    def __enter__(self) -> Self:
+        if _records.taken.running():
+            raise RuntimeError("a profile is being taken already: one inside of it cannot be")
+        self._taken.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._taken.__exit__(*exc)
+        if self._taken.records is None:  # a child of the process that began
+            return
         root = self.records.root
-        own = [spot for spot in self.records.spots if _thread(spot) is root]
+        own = [spot for spot in self.records.spots if spot.thread is root.thread]
         self.parts = {part: Row(part) for part in PARTS}
-        for row in _rows(own, part_of):
-            self.parts[row.name] = row
-        self.parts["forward"].calls = sum(s.runs for s in own if s.is_module and len(s.path) == 1)
-        for part in PARTS[2:4]:
-            self.parts[part].calls = sum(s.runs for s in own if _begins(s, part))
-        self.parts["data"].calls = sum(s.runs for s in own if _begins(s, "data"))
-        self.parts["rest"].calls = 0
+        self.parts |= {row.name: row for row in _rows(own, part_of, _begins)}
         inside = [spot for spot in own if spot is not root]
         self.modules = _rows(inside, lambda s: s.module, lambda s: s.is_module)
         self.lines = _rows(inside, place_of)
         self.ops = _rows(inside, lambda s: title_of(s) if s.kind != _records.RANGE else "")
 
     @property
+    def records(self) -> Records:
+        """The records of the block, which has ended."""
+        if self._taken.records is None:
+            raise RuntimeError("the profile has not ended: its figures are there after the block")
+        return self._taken.records
+
+    @property
     def wall_ns(self) -> int:
         """How long it took."""
-        return self.records.stop - self.records.start
+        return max(self.records.stop - self.records.start, 1)
 
-    def table(self, most: int = 12) -> str:
-        """The report as text, of each table the rows with the most time."""
-        total = max(self.wall_ns, 1)
-        blocks = [_block("part of the step", list(self.parts.values()), total)]
-        for title, rows in (("module", self.modules), ("line", self.lines), ("op", self.ops)):
-            named = sorted((r for r in rows if r.name), key=lambda r: -r.ns)
-            if named:
-                blocks.append(_block(title, named[:most], total, len(named) - most))
-        head = f"{self.title or 'the block'}: {_time(total)} in all"
-        return "\n\n".join([head + self._peak(), *blocks]) + "\n"
+    @property
+    def summary(self) -> str:
+        """How long it took, and how much memory."""
+        said, at = f"{time_text(self.wall_ns)} in all", self.records.peak_at
+        if at is not None:
+            said += f"; at most {size_text(self.records.peak)} of tensors, after {title_of(at)}"
+            said += f" at {place_of(at)}" * bool(at.file)
+        return said
 
-    def _peak(self) -> str:
-        at = self.records.peak_at
-        if at is None:
-            return ""
-        where = place_of(at)
-        return f"; at most {_size(self.records.peak)} of tensors, after {title_of(at)}" + (
-            f" at {where}" if where else ""
-        )
+    def tables(self) -> list[list[list[str]]]:
+        """The tables as text, a row of titles first."""
+        total = self.wall_ns
+        named = {"part of the step": list(self.parts.values()), "module": self.modules}
+        named |= {"line": self.lines, "op": self.ops}
+        return [_cells(title, rows, total) for title, rows in named.items()]
 
     def __str__(self) -> str:
-        return self.table()
+        blocks = [_block(cells) for cells in self.tables() if len(cells) > 1]
+        return "\n\n".join([f"{self.title or 'the block'}: {self.summary}", *blocks]) + "\n"
 
     def page(self, file: str | os.PathLike[str]) -> None:
         """Write a page with the tables and a flame graph: one file, without network."""
@@ -106,15 +128,11 @@ class Profile(Shown):
         _records.write_trace(self.records, file)
 
 
-def _thread(spot: Spot) -> Spot:
-    *_, last = spot.above()
-    return last
-
-
-def _begins(spot: Spot, part: str) -> bool:
-    """Whether the part begins with the spot; `zero_grad` is no step."""
-    what = spot.what
-    return isinstance(what, Phase) and what.part == part and "zero_grad" not in what.name
+def _begins(spot: Spot) -> bool:
+    """Whether a part of the step begins with the spot; `zero_grad` is no step."""
+    if isinstance(spot.what, Phase):
+        return "zero_grad" not in spot.what.name
+    return spot.is_module and len(spot.path) == 1
 
 
 def part_of(spot: Spot) -> str:
@@ -164,12 +182,20 @@ def slow_path(spot: Spot) -> str:
 # ---- as text
 
 
-def _block(title: str, rows: list[Row], total: int, left: int = 0) -> str:
+def _cells(title: str, rows: list[Row], total: int) -> list[list[str]]:
     cells = [[title, "time", "%", "memory", "calls", ""]]
     for row in rows:
-        percent = f"{100 * row.ns / total:.1f}"
-        grown = _size(row.bytes) if row.bytes else ""
-        cells.append([row.name, _time(row.ns), percent, grown, str(row.calls or ""), row.slow])
+        if row.name:
+            grown = size_text(row.bytes) if row.bytes else ""
+            share = f"{100 * row.ns / total:.1f}"
+            cells.append(
+                [row.name, time_text(row.ns), share, grown, str(row.calls or ""), row.slow]
+            )
+    return cells
+
+
+def _block(rows: list[list[str]]) -> str:
+    cells, left = rows[: _MOST_ROWS + 1], len(rows) - _MOST_ROWS - 1
     wide = [max(len(line[n]) for line in cells) for n in range(6)]
     text = [
         "  ".join(
@@ -181,68 +207,17 @@ def _block(title: str, rows: list[Row], total: int, left: int = 0) -> str:
     return "\n".join([*text, *([f"and {left} more"] if left > 0 else [])])
 
 
-def _time(ns: int) -> str:
+def time_text(ns: int) -> str:
+    """A time with a unit that fits."""
     for unit, size in (("us", 1e3), ("ms", 1e6)):
         if abs(ns) < 999.5 * size:
             return f"{ns / size:.1f} {unit}"
     return f"{ns / 1e9:.2f} s"
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
+    """Bytes with a unit that fits."""
     for unit, size in (("B", 1), ("kB", 1000), ("MB", 1000**2)):
         if abs(count) < 999.5 * size:
             return f"{count / size:.0f} {unit}" if size == 1 else f"{count / size:.1f} {unit}"
     return f"{count / 1e9:.2f} GB"
-
-
-# ---- taking a profile
-
-
-class profile:
-    """A block whose time is added up: by part of the step, by module, by line and by op.
-
-    When the block has ended, `result` has the figures, and `str` of it is the report. `page` writes
-    a page with a flame graph, `trace` a file for Perfetto. So does `rushlight profile SCRIPT`.
-
-    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh())
-    >>> with torch.explain.profile() as seen:
-    ...     net(torch.ones(1, 2)).sum().backward()
-    >>> [row.calls for part, row in seen.result.parts.items() if part in ("forward", "backward")]
-    [1, 1]
-    >>> sum(row.ns for row in seen.result.parts.values()) == seen.result.wall_ns
-    True
-    """
-
-    def __init__(self, *, title: str = "") -> None:
-        self._title = title
-        self._taken = _records.taken(_MOST_RUNS, arguments=True)
-        self._result: Profile | None = None
-
-    def __enter__(self) -> Self:
-        if _records.taken.running():
-            raise RuntimeError("a profile is being taken already: one inside of it cannot be")
-        self._taken.__enter__()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._taken.__exit__(*exc)
-        if self._taken.records is not None:
-            self._result = Profile(self._taken.records, self._title)
-
-    @property
-    def result(self) -> Profile:
-        """The figures of the block, which has ended."""
-        if self._result is None:
-            raise RuntimeError("the profile has not ended: its figures are there after the block")
-        return self._result
-
-    def __str__(self) -> str:
-        return str(self.result)
-
-    def page(self, file: str | os.PathLike[str]) -> None:
-        """Write the page of the result."""
-        self.result.page(file)
-
-    def trace(self, file: str | os.PathLike[str]) -> None:
-        """Write the trace of the result."""
-        self.result.trace(file)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from .. import _records
-from ._passes import without_own_frames
 from ._profile import profile
 
 __all__ = ["report"]
@@ -18,7 +16,7 @@ class report:
     def __init__(self, page: str, trace: str | None, title: str) -> None:
         self._page = os.path.abspath(page)
         self._trace = trace and os.path.abspath(trace)
-        self._profile = profile(title=title)
+        self._profile = profile(title=title, shapes=trace is not None)
         self._process = os.getpid()
 
     def __enter__(self) -> None:
@@ -26,8 +24,6 @@ class report:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._profile.__exit__()
-        if error is not None:
-            without_own_frames(error, _records.OWN_CODE)
         if os.getpid() != self._process:  # a child process that ends as the program does
             return
         encoding = sys.stderr.encoding or "utf-8"

@@ -6,38 +6,41 @@ from typing import Any
 
 from .._records import Spot
 from ._page import document, script, text_of
-from ._profile import PARTS, Profile, Row, part_of, place_of, slow_path, title_of
+from ._profile import (
+    part_of,
+    place_of,
+    profile,
+    size_text,
+    slow_path,
+    time_text,
+    title_of,
+)
 
 __all__ = ["page"]
 
 _LEAST = 2000
 """A spot with less than this part of the time is not drawn."""
 
+_MOST = 100
+"""Rows of a table."""
 
-def page(profile: Profile) -> str:
+
+def page(of: profile) -> str:
     """The page as HTML."""
-    parts = {"style": text_of("profile.css"), "script": script("dom", "profile")}
-    return document("profile.html", parts, _data(profile), profile.title or "profile")
-
-
-def _data(profile: Profile) -> dict[str, Any]:
-    tables = {"part": list(profile.parts.values()), "module": profile.modules}
-    tables |= {"line": profile.lines, "op": profile.ops}
-    return {
-        "title": profile.title or "profile",
-        "wall": profile.wall_ns,
-        "peak": profile.records.peak,
-        "parts": list(PARTS),
-        "flame": _flame([profile.records.root], profile.wall_ns // _LEAST),
-        "tables": [
-            {"title": title, "rows": [_row(row) for row in rows if row.name][:100]}
-            for title, rows in tables.items()
-        ],
+    parts = {
+        "style": text_of("page.css") + text_of("profile.css"),
+        "script": script("dom", "profile"),
     }
+    return document("profile.html", parts, _data(of), of.title or "profile")
 
 
-def _row(row: Row) -> list[Any]:
-    return [row.name, row.ns, row.bytes, row.calls, row.slow]
+def _data(of: profile) -> dict[str, Any]:
+    return {
+        "title": of.title or "profile",
+        "summary": of.summary,
+        "flame": _flame(of, [of.records.root]),
+        "tables": [cells[: _MOST + 1] for cells in of.tables()],
+    }
 
 
 def _title(spot: Spot) -> str:
@@ -49,28 +52,36 @@ def _title(spot: Spot) -> str:
     return title_of(spot)
 
 
-def _flame(spots: list[Spot], least: int) -> dict[str, Any]:
+def _flame(of: profile, spots: list[Spot]) -> dict[str, Any]:
     """Spots of one name as one bar, with the bars of those inside, the slowest first."""
     inside: dict[tuple[str, str], list[Spot]] = {}
     for spot in spots:
         for child in spot.children:
             inside.setdefault((_title(child), place_of(child)), []).append(child)
     bars = [
-        bar
+        _flame(of, group)
         for group in inside.values()
-        if sum(s.ns for s in group) >= least
-        for bar in (_flame(group, least),)
+        if sum(s.ns for s in group) * _LEAST >= of.wall_ns
     ]
-    first = spots[0]
+    slow = next((slow for s in spots if (slow := slow_path(s))), "")
     return {
-        "name": _title(first),
+        "name": _title(spots[0]),
         "ns": sum(s.ns for s in spots),
-        "self": sum(s.self_ns for s in spots),
-        "calls": sum(s.runs for s in spots),
-        "bytes": sum(s.bytes for s in spots),
-        "part": part_of(first),
-        "place": place_of(first),
-        "module": first.module,
-        "slow": next((slow for s in spots if (slow := slow_path(s))), ""),
+        "part": part_of(spots[0]),
+        "slow": slow,
+        "about": _about(of.wall_ns, spots, slow),
         "inside": sorted(bars, key=lambda bar: -bar["ns"]),
     }
+
+
+def _about(wall: int, spots: list[Spot], slow: str) -> str:
+    first, took = spots[0], sum(s.ns for s in spots)
+    runs, grown = sum(s.runs for s in spots), sum(s.bytes for s in spots)
+    said = [
+        f"{_title(first)}: {time_text(took)}, {100 * took / wall:.1f} %",
+        f"{time_text(sum(s.self_ns for s in spots))} of that its own",
+        f"{runs:,} call{'s' * (runs != 1)}",
+        f"memory {'+' * (grown > 0)}{size_text(grown)}" if grown else "",
+        *(part_of(first), first.module, place_of(first), slow),
+    ]
+    return " · ".join(filter(None, said))

@@ -246,9 +246,9 @@ def _place(calls: list[Node], spans: list[_Span]) -> None:
         around = [s for s in around if s.last >= number]
         if around:
             path = max(around, key=lambda s: (len(s.path), s.first)).path
-            calls = {s.path: (s.first, s.place) for s in around}  # the innermost call of each
+            inner = {s.path: (s.first, s.place) for s in around}  # the innermost call of each
             node.scope = path
-            node.calls = tuple(calls.get(path[:n], (0, None)) for n in range(1, len(path) + 1))
+            node.calls = tuple(inner.get(path[:n], (0, None)) for n in range(1, len(path) + 1))
 
 
 def _with_names(spans: list[_Span], graph: Graph) -> list[_Span]:

@@ -6,8 +6,8 @@ const PAD = 18;
 const FOOT = 20;
 const HEADER = 32;
 const ROUTED = 300; // lines that are led around what is in their way; of more, only some
-const SPOKES = 12; // so many lines to one leaf, or to one box of leaves, are drawn
-const FEW_LINES = 4; // of more, these; the others are seen where one of their ends is selected
+const SPOKES = 6; // so many lines to one leaf, or to one box of leaves, are drawn
+const FEW_LINES = 2; // of more, these; the others are seen where one of their ends is selected
 const FEW_TO_ORDER = 60; // a box of so few is laid out in several orders, until no lines cross
 const ORDERS = 600; // how many orders, over the number of nodes and lines
 

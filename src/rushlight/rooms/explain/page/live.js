@@ -6,7 +6,7 @@ const state = { run: data.run, before: data.before, live: data.live, at: null };
 const HUES = ["forward", "gradient", "leaf-line", "function-line", "accumulate-line"];
 const words = (x) => brief(x, "float64", 4);
 const en = (n) => n.toLocaleString("en");
-const dim = (text) => h("span", { class: "dim" }, text);
+const pale = (text) => h("span", { class: "dim" }, text);
 
 /** The least and the largest of numbers; null of none. */
 function range(values) {
@@ -110,7 +110,7 @@ class Chart {
     const { rows, log } = this.chart;
     const [width, height] = [this.svg.clientWidth, this.svg.clientHeight];
     const curves = [...rows, ...this.before].map(({ curve }) => curve);
-    const at = (this.axes = axes(curves, log, [64, width - 14, 14, height - 26]));
+    const at = (this.axes = axes(curves, log, [76, width - 30, 14, height - 26]));
     const text = (x, y, words, more) => s("text", { x, y, ...more }, words);
     if (!at) return this.svg.replaceChildren(text(16, 28, "Nothing yet."));
     const { left, right, top, bottom, x, y } = at;
@@ -239,7 +239,7 @@ function norms({ curve }, before, log) {
 
 /** A histogram; the outline of the first one is over it. */
 function histogram({ shape, first }) {
-  if (!shape || !first) return dim("none");
+  if (!shape || !first) return pale("none");
   const [low, high] = range([...shape.slice(0, 2), ...first.slice(0, 2)]);
   const x = (v) => (((v - low) / (high - low)) * WIDE).toFixed(1);
   const outline = ([from, to, counts]) => {
@@ -260,42 +260,32 @@ function histogram({ shape, first }) {
 
 const COLUMNS = "layer,numbers,gradient norm,weight norm,gradients,weights,dead units".split(",");
 
-function showLayers(layers, before) {
-  const rows = layers.map((layer) => {
-    const then = before?.layers.find(({ name }) => name === layer.name);
-    const few = layer.which.join(", ") + (layer.dead > layer.which.length ? ", …" : "");
-    const dead = `${layer.dead} of ${layer.units}${layer.dead ? `: ${few}` : ""}`;
-    const cells = [
-      en(layer.elements),
-      norms(layer.gradients, then?.gradients, true),
-      norms(layer.weights, then?.weights, false),
-      histogram(layer.gradients),
-      histogram(layer.weights),
-      layer.units ? h("span", { class: layer.dead ? "bad" : "dim" }, dead) : "",
-    ];
-    return h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, layer.name, " ", dim(layer.kind)),
-      cells.map((cell, i) => h("td", { "data-label": COLUMNS[i + 1] }, cell)),
-    );
-  });
-  byId("layers").hidden = !rows.length;
-  byId("rows").replaceChildren(...rows);
+function layerRow(layer, then) {
+  const few = layer.which.join(", ") + (layer.dead > layer.which.length ? ", …" : "");
+  const dead = `${layer.dead} of ${layer.units}${layer.dead ? `: ${few}` : ""}`;
+  return rowOf(
+    {},
+    h("span", { class: "number" }, h("b", {}, layer.name), " ", pale(layer.kind)),
+    en(layer.elements),
+    norms(layer.gradients, then?.gradients, true),
+    norms(layer.weights, then?.weights, false),
+    histogram(layer.gradients),
+    histogram(layer.weights),
+    layer.units ? h("span", { class: layer.dead ? "bad" : "dim" }, dead) : "",
+  );
 }
 
 // ---- the whole
 
 function say(text) {
-  byId("message").textContent = text;
-  byId("message").hidden = !text;
+  byId("said").textContent = text;
+  byId("said").hidden = !text;
 }
 
-/** How the program does, as a kind and as words. */
+/** How the program does, in words and their colour. */
 function status({ ended, error }) {
-  if (error) return ["bad", `ended: ${error}`];
-  if (ended) return ["ended", "ended"];
-  return state.live ? ["live", "live"] : ["bad", "no answer: the program is gone"];
+  if (ended) return error ? [`ended: ${error}`, "bad"] : ["ended", "dim"];
+  return state.live ? ["live", "dim"] : ["no answer: the program is gone", "bad"];
 }
 
 function show() {
@@ -303,14 +293,15 @@ function show() {
   const before = byId("compare").checked ? state.before : null;
   byId("title").textContent = run.title || "training";
   byId("progress").textContent = run.progress;
-  [byId("status").dataset.state, byId("status").textContent] = status(run);
+  [byId("status").textContent, byId("status").className] = status(run);
   byId("comparing").hidden = !state.before;
   byId("other").textContent =
     state.before && `${state.before.title}, ${new Date(state.before.began * 1000).toLocaleString()}`;
   byId("at").max = Math.max(run.clock, 1);
   showGraphs(run);
   charts.forEach((chart, i) => chart.show(run.charts[i], before?.charts[i]));
-  showLayers(run.layers, before);
+  const earlier = new Map(before?.layers.map((layer) => [layer.name, layer]));
+  rows.replaceChildren(...run.layers.map((layer) => layerRow(layer, earlier.get(layer.name))));
   look(state.at);
 }
 
@@ -345,7 +336,8 @@ byId("file").addEventListener("change", async () => {
 });
 byId("theme").addEventListener("click", otherTheme);
 
-byId("layers").tHead.rows[0].append(...COLUMNS.map((name) => h("th", { scope: "col" }, name)));
+byId("layers").append(tableOf({}, COLUMNS, []));
+const rows = byId("layers").querySelector("tbody");
 const charts = state.run.charts.map((chart) => new Chart(chart));
 show();
 document.body.dataset.ready = "";

@@ -3,30 +3,8 @@
 const data = JSON.parse(byId("data").textContent);
 const ROW = 24;
 
-const scaled = (n, units, step) => {
-  let at = 0;
-  while (Math.abs(n) >= 999.5 && at < units.length - 1) [n, at] = [n / step, at + 1];
-  return `${at ? n.toPrecision(3) : Math.round(n)} ${units[at]}`;
-};
-const time = (ns) => scaled(ns / 1000, ["µs", "ms", "s"], 1000);
-const size = (bytes) => scaled(bytes, ["B", "kB", "MB", "GB"], 1000);
-const share = (ns) => `${((100 * ns) / Math.max(data.wall, 1)).toFixed(1)} %`;
-
 /** The path of bars from the program to the one that fills the width. */
 let trail = [data.flame];
-
-const about = (bar) =>
-  [
-    `${bar.name}: ${time(bar.ns)}, ${share(bar.ns)}; ${time(bar.self)} of that its own`,
-    counted(bar.calls, "call"),
-    bar.bytes && `memory ${bar.bytes > 0 ? "+" : ""}${size(bar.bytes)}`,
-    bar.part,
-    bar.module,
-    bar.place,
-    bar.slow,
-  ]
-    .filter(Boolean)
-    .join(" · ");
 
 function draw(focused) {
   const bars = [];
@@ -38,10 +16,10 @@ function draw(focused) {
       {
         type: "button",
         class: `${bar.part}${bar.slow ? " slow" : ""}`,
-        "aria-label": about(bar),
+        "aria-label": bar.about,
         onclick: () => open(path),
-        onfocus: () => (byId("told").textContent = about(bar)),
-        onmouseenter: () => (byId("told").textContent = about(bar)),
+        onfocus: () => (byId("told").textContent = bar.about),
+        onmouseenter: () => (byId("told").textContent = bar.about),
       },
       bar.name,
     );
@@ -64,7 +42,7 @@ function draw(focused) {
       h("button", { type: "button", onclick: () => open(trail.slice(0, n + 1)) }, bar.name, " ›"),
     ),
   );
-  byId("told").textContent = about(top);
+  byId("told").textContent = top.about;
   if (focused) bars[0].focus();
 }
 
@@ -79,40 +57,22 @@ document.addEventListener("keydown", (event) => {
 byId("theme").addEventListener("click", otherTheme);
 
 byId("title").textContent = data.title;
-byId("subtitle").textContent = `${time(data.wall)} in all; at most ${size(data.peak)} of tensors`;
+byId("subtitle").textContent = data.summary;
+const [parts, ...tables] = data.tables;
 byId("parts").replaceChildren(
-  ...data.tables[0].rows.map(([name, ns]) =>
-    h("li", {}, h("i", { class: name }), `${name} ${time(ns)}, ${share(ns)}`),
+  ...parts.slice(1).map(([name, time, share]) =>
+    h("li", {}, h("i", { class: name }), `${name} ${time}, ${share} %`),
   ),
 );
-for (const { title, rows } of data.tables.slice(1)) {
-  byId("tables").append(
-    h(
-      "div",
-      {},
-      h("h2", {}, `By ${title}`),
-      h(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": `By ${title}` },
-        h(
-          "table",
-          { "data-testid": `by-${title}` },
-          h("thead", {}, h("tr", {}, [title, "time", "%", "memory", "calls", ""].map((t) => h("th", {}, t)))),
-          h(
-            "tbody",
-            {},
-            rows.map(([name, ns, bytes, calls, slow]) =>
-              h(
-                "tr",
-                {},
-                [name, time(ns), share(ns), bytes ? size(bytes) : "", calls.toLocaleString("en")].map((t) => h("td", {}, t)),
-                h("td", { class: "warn" }, slow),
-              ),
-            ),
-          ),
-        ),
-      ),
-    ),
+for (const [titles, ...rows] of tables) {
+  const title = `By ${titles[0]}`;
+  const table = h(
+    "table",
+    { "data-testid": `by-${titles[0]}` },
+    h("thead", {}, h("tr", {}, titles.map((cell) => h("th", {}, cell)))),
+    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell))))),
   );
+  const around = { class: "scroll", tabindex: 0, role: "region", "aria-label": title };
+  byId("tables").append(h("div", {}, h("h2", {}, title), h("div", around, table)));
 }
 draw(false);
