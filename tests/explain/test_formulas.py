@@ -628,10 +628,12 @@ def test_a_rule_of_several_lines_is_given_whole():
     ]
 
 
-def test_a_number_made_in_a_helper_is_found_at_its_ops_statement():
+def test_a_number_made_in_a_helper_is_found_where_the_helper_writes_it():
     found = rule(OPS["floor"].function, "input")
     lines = (Path(rushlight.__file__).parent / found.file).read_text().splitlines()
-    assert lines[found.line - 1].startswith('floor = _rounding("floor"')
+    assert (found.text, lines[found.line - 1].strip()) == ("0", 'partials={"input": 0},')
+    above = [line for line in lines[: found.line] if line.startswith("def ")]
+    assert above[-1].startswith("def _rounding(")
 
 
 def test_without_sources_no_rule_is_found_and_formulas_are_the_same():

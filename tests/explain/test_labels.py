@@ -99,6 +99,19 @@ def test_a_result_without_a_name_is_written_out_where_that_is_short():
     assert found == ["w·x", "x + 1.5", "w − x", "x / w", "−x", "tanh(x)", "exp(w·x)", "w²·x"]
 
 
+def test_a_product_of_matrices_without_a_name_is_called_by_its_factors():
+    a, b = (torch.ones(2, 2, requires_grad=True) for _ in range(2))
+    h = torch.ones(2, 2, requires_grad=True)
+
+    def name(_):
+        return result_name(graph(_, a=a, b=b, h=h).nodes[0])
+
+    found = [name(a @ b), name(torch.mm(a, b) + h), name((a + h) @ b)]
+    assert found == ["a @ b", "(a @ b) + h", ""]
+    (edge,) = [e for e in graph((a @ b).tanh(), a=a, b=b).edges if e.source.title == "tanh"]
+    assert local_formula(edge).text == "1 − tanh(a @ b)²"
+
+
 def test_a_result_that_would_be_long_has_no_name():
     x = leaf()
     assert result_name(graph((((x * 1.5).tanh() * 2.5).tanh() * 3.5).tanh(), x=x).nodes[0]) == ""

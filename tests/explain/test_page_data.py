@@ -117,6 +117,13 @@ def test_everything_refers_to_something():
     }
 
 
+def test_a_result_without_a_name_is_called_by_what_it_computes():
+    w, x = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0))
+    loss = (w * x).exp()
+    nodes = page_data(torch.explain.graph(loss, names={"w": w, "x": x, "loss": loss}))["nodes"]
+    assert [n.get("expression", "") for n in nodes if n.get("kind", "op") == "op"] == ["", "w·x"]
+
+
 def test_modules_are_boxes():
     _, loss = small_gpt()
     _, data = data_of(loss)

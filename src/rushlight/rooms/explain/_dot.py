@@ -19,16 +19,9 @@ _STYLE = {
 }
 
 
-def dot(
-    graph: Graph,
-    view: str = "forward",
-    *,
-    numbers: bool = True,
-    derivatives: bool = False,
-    fold: bool | None = None,
-) -> str:
-    """The picture as text for Graphviz, with modules as clusters."""
-    drawn = sketch("dot", graph, view, numbers, fold, derivatives)
+def dot(graph: Graph, view: str = "forward", **how: bool | None) -> str:
+    """The picture as text for Graphviz, with modules as clusters. how: as of `sketch`."""
+    drawn = sketch("dot", graph, view, **how)
     lines = ["digraph {", f"  label={_quoted(drawn.title)};", '  node [fontname="sans-serif"];']
     lines.append('  edge [fontname="sans-serif", fontsize=10, fontcolor="#b54708"];')
     if drawn.message:

@@ -24,16 +24,9 @@ from ._svg_text import xml as _xml
 __all__ = ["DARK", "LIGHT", "dot", "html", "svg", "themed"]
 
 
-def svg(
-    graph: Graph,
-    view: str = "forward",
-    *,
-    numbers: bool = True,
-    derivatives: bool = False,
-    fold: bool | None = None,
-) -> str:
-    """The picture as SVG."""
-    drawn = sketch("svg", graph, view, numbers, fold, derivatives)
+def svg(graph: Graph, view: str = "forward", **how: bool | None) -> str:
+    """The picture as SVG. how: as of `sketch`."""
+    drawn = sketch("svg", graph, view, **how)
     if not drawn.message:
         boxes = [room(shape, view) for shape in drawn.shapes]
         links = [Link(a.source, a.target, label_size(a, view)) for a in drawn.arrows]

@@ -21,8 +21,8 @@ import functools
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from contextvars import ContextVar
+from dataclasses import dataclass
 from types import BuiltinFunctionType, CellType, FunctionType
 from typing import Any
 
@@ -125,7 +125,7 @@ def _reads(text: str, values: set[str]) -> tuple[str, ...]:
 
 
 _LONG, _LONGEST = 60, 150
-"""Letters of a formula that has names for its parts, and of what nobody reads."""
+"""A formula with more letters has names for its parts; with still more, nobody reads the text."""
 
 
 def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, object]) -> Formula:
@@ -185,8 +185,8 @@ def _with_names(
     parts: dict[str, Expression] = {}
     free = ["σ", "τ"]
     while free:
-        counts: dict[Expression, int] = {}
-        waiting = [whole]
+        counts: dict[ex.Call, int] = {}
+        waiting: list[Expression] = [whole]
         for of in waiting:
             waiting += ex.parts_of(of)
             if isinstance(of, ex.Call):
@@ -403,8 +403,8 @@ def _either(condition: Expression, yes: Any, no: Any) -> Any:
 
 
 def _stand_in(of: Any) -> Any:
-    """What a rule gets for a function or an op that it calls: the function with stand-ins for
-    what it calls in turn; what makes an expression for ops, and for what `_OPS` has."""
+    """The stand-in, in a rule, for a function or an op: of an op, and of a name in `_OPS`, a maker
+    of expressions; of another function, the same code with stand-ins for its own calls."""
     name = getattr(of, "__name__", "")
     if isinstance(of, _core.Public):
         of = of.__wrapped__
@@ -433,13 +433,13 @@ def _stand_in(of: Any) -> Any:
 
 
 class _Symbol:
-    """What stands for a tensor or a number while a rule runs: what the rule does with symbols
-    becomes an expression. To `isinstance` a symbol is a tensor, and ops hand it on."""
+    """A tensor or a number while a rule runs: all that the rule does with symbols becomes an
+    expression. To `isinstance` a symbol is a tensor, and ops hand symbols on."""
 
     def __init__(self, of: Expression) -> None:
         self.of = of
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         return _core.Tensor
 
@@ -475,15 +475,16 @@ class _Symbol:
         if name == "real":
             return self
         if name in ("shape", "ndim"):
-            named = isinstance(self.of, Name)
-            return _Symbol(Name(f"{self.of.text}.{name}", scalar=True) if named else _UNKNOWN)
+            if isinstance(self.of, Name):
+                return _Symbol(Name(f"{self.of.text}.{name}", scalar=True))
+            return _Symbol(_UNKNOWN)
         if name.startswith("__"):
             raise AttributeError(name)
         return lambda *args, **named: _symbol(_called_method, name, self.of, args, named)
 
 
 def _symbol(made: Callable[..., object], *args: object, **named: object) -> object:
-    """What a call gives to a rule: a symbol, where that is an expression or not known."""
+    """The result of a call in a rule: a symbol for an expression, and for an unknown value."""
     try:
         found = made(*args, **named)
     except _Undecided:
@@ -503,7 +504,7 @@ def _operators() -> None:
 
         return of
 
-    two = {
+    two: dict[str, Callable[..., Expression]] = {
         "add": ex.plus,
         "sub": lambda a, b: ex.plus(a, ex.minus(b)),
         "mul": _product,
@@ -516,11 +517,16 @@ def _operators() -> None:
     for name, make in two.items():
         setattr(_Symbol, f"__{name}__", operator(make, False))
         setattr(_Symbol, f"__r{name}__", operator(make, True))
-    for name, make in {"neg": ex.minus, "pos": _same, "invert": ex.opposite}.items():
-        setattr(_Symbol, f"__{name}__", operator(make, False))
+    one: dict[str, Callable[..., Expression]] = {
+        "neg": ex.minus,
+        "pos": _same,
+        "invert": ex.opposite,
+    }
     signs = {"eq": "==", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
     for name, sign in signs.items():
-        setattr(_Symbol, f"__{name}__", operator(functools.partial(ex.comparison, sign), False))
+        one[name] = functools.partial(ex.comparison, sign)
+    for name, make in one.items():
+        setattr(_Symbol, f"__{name}__", operator(make, False))
 
 
 _operators()

@@ -209,6 +209,8 @@ def _expression(node: Node, nr: int, depth: int, longest: int) -> ex.Expression 
         if title == "div":
             return ex.over(a, b)
         return ex.times(a, b) if title == "mul" else ex.plus(a, b)
+    if title in ("matmul", "mm") and all(isinstance(part, ex.Name) for part in values):
+        return ex.call("{} @ {}", *values)
     if len(values) == 1 and title == "neg":
         return ex.minus(values[0])
     if len(values) == 1 and len(node.edges) == 1 and title not in _PYTHON and title.isidentifier():

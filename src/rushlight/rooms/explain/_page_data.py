@@ -13,7 +13,7 @@ from .._core import Tensor
 from ._boxes import Box, boxes_of, calls_in
 from ._formulas import local_gradient, rule
 from ._graph import Edge, Graph, Node, Place
-from ._labels import local_formula, operands
+from ._labels import local_formula, operands, result_name
 from ._names import shown_name
 from ._numbers import Step, Summary, local_values, run, starting_gradients, summary, written_out
 from ._paths import Budget, count_paths, paths
@@ -109,6 +109,7 @@ class _Page:
             title=shown_name(node.title),
             name=node.name,
             label=shown_name(node.label),
+            expression="" if node.label else shown_name(result_name(node)),
             shape=list(node.shape),
             dtype="" if node.dtype is None else node.dtype.name,
             seq=None if node.kind == "leaf" else node.sequence,

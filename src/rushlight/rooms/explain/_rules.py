@@ -11,7 +11,6 @@ import ast
 import functools
 import linecache
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +62,7 @@ def rule(op: _core.Op, argument: str) -> Rule | None:
         return Rule(text, _below(found.__code__.co_filename), node.lineno)
     if found is None:
         return None
-    return _number(op.entry.name, argument, found)
+    return _number(op.entry, argument, found)
 
 
 def _below(file: str) -> str:
@@ -76,7 +75,7 @@ def _below(file: str) -> str:
 @functools.cache
 def _parsed(file: str) -> ast.Module | None:
     """The syntax of a file; None where it is not there."""
-    source = _source(file)
+    source = "".join(linecache.getlines(file))
     try:
         return ast.parse(source) if source else None
     except SyntaxError:
@@ -154,85 +153,18 @@ def _indent(line: str) -> int:
 # ---- numbers
 
 
-def _number(op: str, argument: str, value: float) -> Rule | None:
+def _number(entry: Any, argument: str, value: float) -> Rule | None:
     """A number of `partials`: where it stands in the op's statement, or where that begins."""
-    statements = _statements(op)
-    for file, statement in statements:
-        for given in _given(statement, argument):
-            if _value(given) == value:
-                return Rule(_segment(file, given), _below(file), given.lineno)
-    for file, statement in statements[:1]:
-        return Rule(f"{value:g}", _below(file), statement.lineno)
-    return None
-
-
-_Call: TypeAlias = tuple[str, ast.Call]  # with its file
-
-
-def _statements(op: str) -> list[_Call]:
-    """The calls that say an op's name or signature, best first; without such calls, the calls whose
-    text fits once its places are filled. Only files that have the name are parsed, if there are."""
-    said = f'"{op}"', f'"{op}('
-    found: list[_Call] = []
-    for file in _files():
-        if any(text in _source(file) for text in said):
-            found += _calls(file)[0].get(op, ())
-    if not found:
-        loose = (call for file in _files() for call in _calls(file)[1])
-        found = [(file, call) for pattern, file, call in loose if pattern.fullmatch(op)]
-    # A signature says more than a name, and an op is assigned to its name.
-    return sorted(found, key=lambda call: (not _is_signature(call[1]), _made(*call) != op))
-
-
-@functools.cache
-def _files() -> tuple[str, ...]:
-    """The files of the table."""
-    return tuple(map(str, sorted(Path(FOLDER, "ops").rglob("*.py"))))
-
-
-def _source(file: str) -> str:
-    return "".join(linecache.getlines(file))
-
-
-@functools.cache
-def _calls(file: str) -> tuple[dict[str, list[_Call]], list[tuple[re.Pattern[str], str, ast.Call]]]:
-    """The calls of a file that begin with a text: by the name in it; and those of a text with
-    places to fill, with a pattern of what they may be."""
-    exact: dict[str, list[_Call]] = {}
-    loose = []
+    file, line = entry.place
     tree = _parsed(file)
-    for node in ast.walk(tree) if tree is not None else ():
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
-            continue
-        match node.args[0]:
-            case ast.Constant(value=str() as text) if node.func.id != "alias":
-                exact.setdefault(text.partition("(")[0], []).append((file, node))
-            case ast.JoinedStr(values=pieces):
-                name = "".join(map(_pattern, pieces)).partition(r"\(")[0]
-                if name != ".*":
-                    loose.append((re.compile(name), file, node))
-    return exact, loose
-
-
-def _is_signature(call: ast.Call) -> bool:
-    return isinstance(call.args[0], ast.Constant) and "(" in str(call.args[0].value)
-
-
-def _pattern(piece: ast.expr) -> str:
-    """The pattern of a piece of a text with places to fill."""
-    return re.escape(str(piece.value)) if isinstance(piece, ast.Constant) else ".*"
-
-
-def _made(file: str, call: ast.Call) -> str:
-    """The name that a call of a file is assigned to."""
-    for node in getattr(_parsed(file), "body", ()):
-        match node:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=value)
-            ) if value is call:
-                return name
-    return ""
+    if tree is None:
+        return None
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Call) and statement.lineno == line:
+            for given in _given(statement, argument):
+                if _value(given) == value:
+                    return Rule(_segment(file, given), _below(file), given.lineno)
+    return Rule(f"{value:g}", _below(file), line)
 
 
 def _given(statement: ast.Call, argument: str) -> Iterator[ast.expr]:

@@ -134,7 +134,12 @@ def _with_value(name: str, value: str) -> str:
 
 
 def sketch(
-    function: str, graph: Graph, view: str, numbers: bool, fold: bool | None, derivatives: bool
+    function: str,
+    graph: Graph,
+    view: str,
+    numbers: bool | None = True,
+    derivatives: bool | None = False,
+    fold: bool | None = None,
 ) -> Sketch:
     """The picture that `explain`'s function draws. numbers: whether local gradients are evaluated.
     fold: None folds a large graph, as little as possible; True folds all modules.
@@ -171,7 +176,7 @@ def _arrows(
     index: Mapping[Node, int],
     made: Sketch,
     numbers: Mapping[Edge, object],
-    derivatives: bool,
+    derivatives: bool | None,
 ) -> None:
     """The arrows to each shape, in the order in which the call is written. Between a folded box and
     another shape there is one arrow."""
@@ -240,7 +245,7 @@ def _shape_of(node: Node) -> str:
 
 
 def _arrow(
-    edge: Edge, source: int, target: int, numbers: Mapping[Edge, object], derivatives: bool
+    edge: Edge, source: int, target: int, numbers: Mapping[Edge, object], derivatives: bool | None
 ) -> Arrow:
     formula = local_formula(edge)
     whole = derivative(edge)

@@ -11,6 +11,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from .._base.outside import np
 from ._watch import watch
 from ._watch_data import Floats, Group, Loss, Series, in_columns, over_decades, printable, smoothed
@@ -18,7 +22,6 @@ from ._watch_table import group_cells, loss_cells, most_urgent, number
 
 __all__ = ["frame"]
 
-Rich = Any  # a text or a table; rich is imported when a view is drawn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -34,13 +37,10 @@ _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 
 def frame(seen: watch, width: int, height: int, plain: bool) -> list[str]:
     """The view as lines for a terminal, no more than `height`."""
-    from rich.console import Console
-    from rich.text import Text
-
     losses, groups = seen.losses, seen.groups
     notes = _notes([*losses, *groups], width)
     n_losses, n_groups, n_notes, chart = _room(len(losses), len(groups), len(notes), height)
-    parts: list[object] = [_head(seen, width)]
+    parts: list[Text | Table] = [_head(seen, width)]
     if losses:
         parts.append(_loss_rows(losses, most_urgent(losses, n_losses), width))
         if chart:
@@ -87,9 +87,7 @@ def _room(losses: int, groups: int, notes: int, height: int) -> tuple[int, int, 
     return for_losses, for_groups, min(notes, max(height // 6, 1)), chart
 
 
-def _head(seen: watch, width: int) -> Rich:
-    from rich.text import Text
-
+def _head(seen: watch, width: int) -> Text:
     right = f" {seen.progress()} "
     left = f"── {printable(seen.title) or 'rushlight watch'} "
     room = width - len(right) - 2
@@ -102,11 +100,8 @@ def _head(seen: watch, width: int) -> Rich:
     return line
 
 
-def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Rich:
+def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Table:
     """A table without lines: a name, numbers below their headers, and `rest` columns for more."""
-    from rich.table import Table
-    from rich.text import Text
-
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     made.add_column(Text(name), width=width, no_wrap=True, overflow="ellipsis")
     for header in headers:
@@ -116,9 +111,7 @@ def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Rich:
     return made
 
 
-def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Rich:
-    from rich.text import Text
-
+def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Table:
     name = min(max([4, *(len(losses[i].name) for i in chosen)]), max(width // 3, 12))
     rows = _grid("loss", name, ("now", "smooth", "best", "at"))
     for i in chosen:
@@ -134,9 +127,7 @@ def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Rich:
     return rows
 
 
-def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: bool) -> Rich:
-    from rich.text import Text
-
+def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: bool) -> Table:
     name = min(max([13, *(len(group.name) for group in groups)]), max(width // 4, 13))
     curve = max(width - name - 4 * 11 - 2, 0)
     rows = _grid("gradient norm", name, ("numbers", "now", "median", "lr"), curve)
@@ -155,11 +146,9 @@ def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: boo
     return rows
 
 
-def _notes(of: Sequence[Loss | Group], width: int) -> list[Rich]:
+def _notes(of: Sequence[Loss | Group], width: int) -> list[Text]:
     """The faults, a line for each loss and group; first the lines with a fault of now."""
-    from rich.text import Text
-
-    lines: list[tuple[bool, Rich]] = []
+    lines: list[tuple[bool, Text]] = []
     for one in of:
         text = Text(f"{one.name}: ", style="")
         notes = one.notes()
@@ -183,10 +172,8 @@ def _scaled(values: Floats, low: float, high: float, log: bool) -> Floats:
         return np.clip((values - low) / (high - low), 0, 1)
 
 
-def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Rich:
+def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Text:
     """Norms in a line, on a logarithmic scale: the largest of each column."""
-    from rich.text import Text
-
     if width < 1 or not series.at:
         return Text()
     steps = _LEVELS if plain else _BLOCKS
@@ -212,20 +199,16 @@ def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Rich:
     return _styled(marks)
 
 
-def _styled(marks: Iterable[tuple[str, str]]) -> Rich:
+def _styled(marks: Iterable[tuple[str, str]]) -> Text:
     """Characters with their styles as a text; neighbours of one style are one piece."""
-    from rich.text import Text
-
     text = Text()
     for style, run in groupby(marks, key=lambda mark: mark[1]):
         text.append("".join(mark for mark, _ in run), style=style)
     return text
 
 
-def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool) -> list[Rich]:
+def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool) -> list[Text]:
     """The losses over the clock: bright their course, dim the range that they had on the way."""
-    from rich.text import Text
-
     kept = [(i, loss.values) for i, loss in enumerate(losses) if not _empty(loss.values)]
     if not kept:
         return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ._text import in_columns
 from ._watch import watch
 from ._watch_data import Group, Loss, Series, printable
 
@@ -78,11 +79,7 @@ def _aligned(rows: list[tuple[str, ...]], of: int) -> list[str]:
     """Rows below their headers, as lines; nothing where there is nothing."""
     if not of:
         return []
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for name, *cells, note in rows:
-        shown = "".join(f"  {c:>{w}}" for c, w in zip(cells, widths[1:], strict=False))
-        lines.append(f"  {name:<{widths[0]}}{shown}  {note}".rstrip())
+    lines = [f"  {line}" for line in in_columns(rows, range(1, len(rows[0]) - 1))]
     if of > len(rows) - 1:
         lines.append(f"  and {of - len(rows) + 1} more")
     return lines

@@ -20,7 +20,6 @@ from typing import Any
 
 from ._watch import watch
 from ._watch_data import printable
-from ._watch_frame import frame
 
 __all__ = ["SHARE", "Stream", "Terminal", "is_terminal"]
 
@@ -141,11 +140,16 @@ class Terminal:
         if not self.open:
             return math.inf
         with self._lock:
-            columns, rows = shutil.get_terminal_size()
-            self._lines = frame(self._seen, max(columns - 1, 20), max(rows - 2, 1), self._plain)
+            self._lines = self._frame()
             self._draw()
         now = time.perf_counter()
         return now + max(1 / _FRAMES, SHARE * (now - started))
+
+    def _frame(self) -> list[str]:
+        from ._watch_frame import frame  # with rich, which a program without a view may lack
+
+        columns, rows = shutil.get_terminal_size()
+        return frame(self._seen, max(columns - 1, 20), max(rows - 2, 1), self._plain)
 
     def _draw(self, real: Any = None, text: str = "") -> None:
         """Put the program's text and the view in the place of the view."""
@@ -191,7 +195,6 @@ class Terminal:
 
     def finish(self) -> None:
         with self._lock:
-            columns, rows = shutil.get_terminal_size()
             was_open = self.open
             if was_open:
                 self._clear()
@@ -200,8 +203,7 @@ class Terminal:
                 if unfinished:
                     self._out.write("\n")
             if self._seen.clock:
-                lines = frame(self._seen, max(columns - 1, 20), max(rows - 2, 1), self._plain)
-                self._out.write("".join(f"{line}\n" for line in lines))
+                self._out.write("".join(f"{line}\n" for line in self._frame()))
                 self._out.flush()
 
     def forked(self) -> None:

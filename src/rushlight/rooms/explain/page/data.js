@@ -1,18 +1,18 @@
 // The graph: its data with all defaults filled in, what leads where, boxes, names and health.
 
+// The defaults of a row.
+const RULE = { argument: "", formula: "", text: "", file: "", factor: false };
+const NODE = {
+  ...{ kind: "op", title: "", name: "", label: "", expression: "", dtype: "" },
+  ...{ box: 0, seq: 0, bytes: 0, shape: [], saved: [], scope: [], marks: [] },
+};
+
 /**
  * The data of the page, and what is worked out from it once. What is empty or 0 was left out where
  * it was written (_page_data.py), and what many nodes share stands in tables.
  */
 function readGraph(data) {
-  const rules = (data.rules ?? []).map((row) => ({
-    argument: "",
-    formula: "",
-    text: "",
-    file: "",
-    ...row,
-  }));
-  const ofCustom = { argument: "", formula: "", text: "", file: "" };
+  const rules = (data.rules ?? []).map((row) => ({ ...RULE, ...row }));
   const graph = {
     title: data.title ?? "result",
     program: data.program ?? "",
@@ -23,30 +23,19 @@ function readGraph(data) {
     memory: { saved: 0, unique: 0, parameters: 0, ...data.memory },
   };
   graph.nodes = (data.nodes ?? []).map((row, id) => ({
+    ...NODE,
     ...row,
     id,
-    kind: row.kind ?? "op",
-    title: row.title ?? "",
-    name: row.name ?? "",
-    label: row.label ?? "",
-    shape: row.shape ?? [],
-    dtype: row.dtype ?? "",
-    box: row.box ?? 0,
-    seq: row.seq ?? 0,
     place: row.place ? graph.places[row.place - 1] : null,
     value: summary(row.value),
-    saved: row.saved ?? [],
-    bytes: row.bytes ?? 0,
     rules: (row.rules ?? []).map((at) => rules[at]).filter((rule) => rule.text),
-    scope: row.scope ?? [],
-    marks: row.marks ?? [],
     out: [],
     into: [],
   }));
   graph.edges = (data.edges ?? []).map((row, id) => {
     const to = row.to ?? 0;
     const grad = graph.nodes[to].kind !== "constant";
-    const rule = (grad ? rules[row.rule ?? 0] : null) ?? ofCustom;
+    const rule = (grad ? rules[row.rule ?? 0] : null) ?? RULE;
     return {
       id,
       from: row.from ?? 0,
@@ -55,7 +44,7 @@ function readGraph(data) {
       nr: row.nr ?? 0,
       formula: rule.formula,
       named: row.named || rule.formula,
-      factor: rule.factor ?? false,
+      factor: rule.factor,
       local: summary(row.local),
       sent: summary(row.sent),
       grad,
@@ -160,49 +149,18 @@ const SYMBOLS = {
   mm: "@",
   bmm: "@",
 };
-const JOINED = {
-  __proto__: null,
-  add: " + ",
-  sub: " − ",
-  mul: "·",
-  div: "/",
-  matmul: " @ ",
-  mm: " @ ",
-};
 
 /** Give each node a name in formulas: its label, else what it computes, else its call's. */
 function nameNodes(graph) {
-  for (let id = graph.nodes.length - 1; id >= 0; id--) {
-    const node = graph.nodes[id];
-    node.called = node.label || (node.kind === "constant" ? node.title : "");
-  }
-  // A result without a name is called by the line that made it, a leaf by its first use.
-  for (let id = graph.nodes.length - 1; id >= 0; id--) {
-    const node = graph.nodes[id];
-    if (node.called) continue;
-    node.expression = joined(graph, node);
+  for (const node of graph.nodes) {
+    const constant = node.kind === "constant" ? node.title : "";
+    // A result without a name is called by the line that made it, a leaf by its first use.
     const name = node.title || node.kind;
     const user = graph.nodes[node.into[node.into.length - 1]?.from];
     const place = placeText(node.place) || (user?.place && `used at ${placeText(user.place)}`);
-    node.called = node.expression || [name, place].filter(Boolean).join(", ");
+    const call = [name, place].filter(Boolean).join(", ");
+    node.called = node.label || constant || node.expression || call;
   }
-}
-
-/** `w3·b` for a product of two named things without a name of its own. */
-function joined(graph, node) {
-  const turned = node.title === "rsub";
-  const sign = JOINED[turned ? "sub" : node.title];
-  const operands = node.out.filter((edge) => !graph.nodes[edge.to].option);
-  if (!sign || operands.length !== 2) return "";
-  const first = operands.find((edge) => edge.argument === "input" || edge.argument === "self");
-  const second = operands.find((edge) => edge !== first);
-  if (!first || !["other", "mat2"].includes(second.argument)) return "";
-  const names = [first, second]
-    .map(({ to }) => graph.nodes[to])
-    .map((arg) => arg.label || (arg.kind === "constant" ? arg.title : ""));
-  if (names.some((name) => !name || !/^[\p{L}\p{N}_.[\]']+$/u.test(name))) return "";
-  const text = (turned ? names.reverse() : names).join(sign);
-  return text.length > 20 ? "" : text;
 }
 
 /** The boxes around a box, the outermost (the graph) first, itself last. */

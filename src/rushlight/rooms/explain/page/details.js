@@ -1,15 +1,13 @@
 // The panel's first tab: a node, an edge or a box in detail, or the graph as a whole.
 
-const section = (title, ...children) => h("section", null, h("h3", null, title), children);
+const section = (title, ...children) => h("section", h("h3", title), children);
 
 /** Rows of a name and what it is; rows without a value are left out. */
 function facts(rows) {
+  const known = rows.filter(([, value]) => Boolean(value));
   return h(
-    "dl",
-    { class: "facts" },
-    rows
-      .filter(([, value]) => Boolean(value))
-      .map(([name, value]) => [h("dt", null, name), h("dd", null, value)]),
+    "dl.facts",
+    known.map(([name, value]) => [h("dt", name), h("dd", value)]),
   );
 }
 
@@ -19,11 +17,11 @@ function fraction(over, under) {
     /[ ·/]/.test(name) ? `∂(${name})` : `∂${name}`,
   );
   return h(
-    "span",
-    { class: "frac", role: "math", "aria-label": `${above}/${below}` },
-    h("span", { class: "over" }, above),
-    h("span", { class: "unseen" }, "/"),
-    h("span", { class: "under" }, below),
+    "span.frac",
+    { role: "math", "aria-label": `${above}/${below}` },
+    h("span.over", above),
+    h("span.unseen", "/"),
+    h("span.under", below),
   );
 }
 
@@ -44,6 +42,13 @@ function nodeNameIn(graph, id) {
     : node.called;
 }
 
+const NODES = {
+  leaf: "Leaf",
+  constant: "Constant",
+  function: "Custom function",
+  write: "Write through a view",
+};
+
 /** What the panel shows of a node. */
 function nodeDetails(page, id) {
   const { graph } = page;
@@ -54,20 +59,9 @@ function nodeDetails(page, id) {
   const parts = [
     h(
       "header",
-      null,
-      h(
-        "p",
-        { class: "kind" },
-        {
-          leaf: "Leaf",
-          constant: "Constant",
-          function: "Custom function",
-          write: "Write through a view",
-        }[node.kind] ?? "Operation",
-      ),
-      h("h2", { "data-testid": "node-title" }, heading),
-      call &&
-        dim(node.name, node.label && [" gives ", h("i", null, node.label)]),
+      h("p.kind", NODES[node.kind] ?? "Operation"),
+      h("h2@node-title", heading),
+      call && aside(node.name, node.label && [" gives ", h("i", node.label)]),
     ),
   ];
   if (node.kind === "leaf") parts.push(pathsSection(page, node));
@@ -96,13 +90,8 @@ function nodeDetails(page, id) {
     parts.push(
       section(
         "Source",
-        h(
-          "p",
-          { class: "place", "data-testid": "node-place" },
-          placeText(node.place),
-          name && ` in ${name}`,
-        ),
-        code && h("pre", { "data-testid": "node-code" }, h("code", null, code)),
+        h("p.place@node-place", placeText(node.place), name && ` in ${name}`),
+        code && h("pre@node-code", h("code", code)),
       ),
     );
   }
@@ -110,14 +99,7 @@ function nodeDetails(page, id) {
     parts.push(
       section(
         "Gradients",
-        step.incoming.map((sum, at) =>
-          facts([
-            [
-              step.incoming.length > 1 ? `Incoming, result ${at}` : "Incoming",
-              summaryElement(sum, "node-incoming"),
-            ],
-          ]),
-        ),
+        incomingFacts(step, "Incoming", "Incoming, result", "node-incoming"),
         sentTable(page, node),
       ),
     );
@@ -130,15 +112,13 @@ function nodeDetails(page, id) {
         "Derivative rule",
         node.rules.map((rule) =>
           h(
-            "div",
-            { class: "rule", "data-testid": "rule" },
+            "div.rule@rule",
             h(
               "p",
-              null,
-              h("b", null, rule.argument || "all arguments"),
-              rule.file && h("span", { class: "place" }, ` ${rule.file}:${rule.line ?? 0}`),
+              h("b", rule.argument || "all arguments"),
+              rule.file && h("span.place", ` ${rule.file}:${rule.line ?? 0}`),
             ),
-            h("pre", null, h("code", null, rule.text)),
+            h("pre", h("code", rule.text)),
           ),
         ),
       ),
@@ -150,25 +130,26 @@ function nodeDetails(page, id) {
   return parts;
 }
 
+/** The gradients that came to a node, by its results. */
+const incomingFacts = (step, only, several, testid) =>
+  facts(
+    step.incoming.map((sum, at) => [
+      step.incoming.length > 1 ? `${several} ${at}` : only,
+      summaryElement(sum, testid),
+    ]),
+  );
+
 function neighbours(page, edges, end) {
   const what = (edge) => {
     const node = page.graph.nodes[edge[end]];
     return node.option ? node.title : nodeLink(page, node.id);
   };
   return h(
-    "ul",
-    { class: "links" },
+    "ul.links",
     edges
       .slice(0, 40)
-      .map((edge) =>
-        h(
-          "li",
-          null,
-          h("span", { class: "dim" }, edge.argument ? `${edge.argument}: ` : ""),
-          what(edge),
-        ),
-      ),
-    edges.length > 40 && h("li", { class: "dim" }, `and ${edges.length - 40} more`),
+      .map((edge) => h("li", h("span.dim", edge.argument ? `${edge.argument}: ` : ""), what(edge))),
+    edges.length > 40 && h("li.dim", `and ${edges.length - 40} more`),
   );
 }
 
@@ -178,27 +159,26 @@ function savedSection(node) {
       null,
       [
         row.what ?? "",
-        row.label && h("span", { class: "dim" }, ` ${row.label}`),
-        row.state && h("strong", { class: "bad" }, ` ${row.state}`),
+        row.label && h("span.dim", ` ${row.label}`),
+        row.state && h("strong.bad", ` ${row.state}`),
       ],
-      h("td", { class: "shape" }, shapeText(row.shape ?? [])),
+      h("td.shape", shapeText(row.shape ?? [])),
       row.dtype ?? "",
       h(
-        "td",
+        "td.number",
         {
-          class: "number",
           "data-value": row.bytes ?? 0,
           title: row.first ? "" : "kept by a younger node too",
         },
         bytes(row.bytes ?? 0),
-        !row.first && h("span", { class: "dim" }, " shared"),
+        !row.first && h("span.dim", " shared"),
       ),
     ),
   );
   return section(
     "Saved for backward",
     tableOf({ "data-testid": "saved" }, ["What", "Shape", "Type", "Bytes"], rows),
-    dim(`${bytes(node.bytes)} that no younger node keeps`),
+    aside(`${bytes(node.bytes)} that no younger node keeps`),
   );
 }
 
@@ -208,13 +188,9 @@ function intoSection(graph, node, step) {
   return section(
     `${node.label || "leaf"}.grad`,
     h(
-      "div",
-      { class: "sum-up", "data-testid": "into" },
+      "div.sum-up@into",
       facts([
-        [
-          "Before",
-          before ? summaryElement(before, "grad-before") : h("span", { class: "none" }, "None"),
-        ],
+        ["Before", before ? summaryElement(before, "grad-before") : h("span.none", "None")],
         ["Added", summaryElement(added, "grad-added")],
         ["After", summaryElement(after, "grad-after")],
       ]),
@@ -233,53 +209,37 @@ function sentTable(page, node) {
       const incoming = step?.incoming.length === 1 ? step.incoming[0] : null;
       const scalars = [incoming, edge.local, edge.sent].every(isScalar);
       return h(
-        "div",
-        { class: "sent", "data-sent": edge.id },
+        "div.sent",
+        { "data-sent": edge.id },
         h(
-          "p",
-          { class: "to" },
+          "p.to",
           "to ",
           nodeLink(page, edge.to),
-          edge.argument && h("span", { class: "dim" }, ` (${edge.argument})`),
+          edge.argument && h("span.dim", ` (${edge.argument})`),
         ),
         h(
-          "p",
-          { class: "formula" },
-          edge.factor || !edge.named
-            ? [fraction(over, under), " = "]
-            : h("span", { class: "dim" }, "sends "),
-          h("span", { "data-testid": "formula" }, edge.named || "not written as a formula"),
+          "p.formula",
+          edge.factor || !edge.named ? [fraction(over, under), " = "] : h("span.dim", "sends "),
+          h("span@formula", edge.named || "not written as a formula"),
           localPart(edge),
         ),
         edge.local &&
           !isScalar(edge.local) &&
-          h(
-            "p",
-            { class: "product" },
-            h("span", { class: "dim" }, "local "),
-            summaryElement(edge.local, "local"),
-          ),
+          h("p.product", h("span.dim", "local "), summaryElement(edge.local, "local")),
         edge.sent &&
           (scalars
             ? h(
-                "p",
-                { class: "product" },
+                "p.product",
                 numberElement(incoming.only, incoming.dtype),
                 " × ",
                 factorElement(edge),
                 " = ",
                 h(
                   "strong",
-                  null,
                   numberElement(edge.sent.only, edge.sent.dtype, { "data-testid": "sent" }),
                 ),
               )
-            : h(
-                "p",
-                { class: "product" },
-                h("span", { class: "dim" }, "sent "),
-                summaryElement(edge.sent, "sent"),
-              )),
+            : h("p.product", h("span.dim", "sent "), summaryElement(edge.sent, "sent"))),
       );
     });
 }
@@ -312,9 +272,8 @@ function edgeDetails(page, id) {
   return [
     h(
       "header",
-      null,
-      h("p", { class: "kind" }, "Edge"),
-      h("h2", null, edge.grad ? fraction(over, under) : `${under} in ${over}`),
+      h("p.kind", "Edge"),
+      h("h2", edge.grad ? fraction(over, under) : `${under} in ${over}`),
     ),
     facts([
       ["From", nodeLink(page, edge.from)],
@@ -334,16 +293,15 @@ const KINDS = { run: "Run of calls", loop: "Loop", step: "Step of a loop" };
 function stepChooser(page, box) {
   const last = Math.max(0, ...box.boxes.map((id) => page.graph.boxes[id].steps?.[1] ?? 0));
   if (!last) return null;
-  const field = h("input", {
+  const field = h("input@loop-step", {
     type: "number",
     min: 0,
     max: last,
     value: page.state.steps.get(box.id) ?? 0,
     "aria-label": "Step of the loop",
-    "data-testid": "loop-step",
     onchange: () => page.openStep(box.id, Math.min(last, Math.max(0, Math.round(+field.value)))),
   });
-  return h("p", null, h("label", null, "Open step ", field, ` of 0–${last}`));
+  return h("p", h("label", "Open step ", field, ` of 0–${last}`));
 }
 
 /** What the panel shows of a box. */
@@ -352,20 +310,10 @@ function boxDetails(page, id) {
   const box = graph.boxes[id];
   const leaves = leavesOf(graph, id);
   return [
-    h(
-      "header",
-      null,
-      h("p", { class: "kind" }, KINDS[box.kind] ?? "Module"),
-      h("h2", null, box.title),
-    ),
+    h("header", h("p.kind", KINDS[box.kind] ?? "Module"), h("h2", box.title)),
     h(
       "p",
-      null,
-      h(
-        "button",
-        { type: "button", "data-testid": "toggle-box", onclick: () => page.toggle(id) },
-        page.state.open.has(id) ? "Fold" : "Open",
-      ),
+      button("@toggle-box", page.state.open.has(id) ? "Fold" : "Open", () => page.toggle(id)),
     ),
     facts([
       ["Where", box.detail],
@@ -375,9 +323,7 @@ function boxDetails(page, id) {
       ["Saved", bytes(box.bytes)],
     ]),
     box.kind === "loop" && stepChooser(page, box),
-    leaves.length
-      ? section(counted(leaves.length, "leaf", "leaves"), leafTable(page, leaves))
-      : null,
+    leaves.length > 0 && section(counted(leaves.length, "leaf", "leaves"), leafTable(page, leaves)),
   ];
 }
 
@@ -388,7 +334,7 @@ function leafTable(page, leaves) {
     return rowOf(
       null,
       nodeLink(page, leaf.id, leaf.called),
-      h("td", { class: "shape" }, shapeText(leaf.shape)),
+      h("td.shape", shapeText(leaf.shape)),
       numberCell(
         only !== undefined ? dataValue(only) : null,
         only !== undefined ? exact(only, sum.dtype) : sum && `norm ${about(sum.norm)}`,
@@ -397,7 +343,7 @@ function leafTable(page, leaves) {
   });
   return [
     tableOf(null, ["Leaf", "Shape", "Gradient"], rows),
-    leaves.length > 200 && dim(`and ${leaves.length - 200} more: search finds them`),
+    leaves.length > 200 && aside(`and ${leaves.length - 200} more: search finds them`),
   ];
 }
 
@@ -411,23 +357,21 @@ function overview(page) {
   return [
     h(
       "header",
-      null,
-      h("p", { class: "kind" }, "Graph"),
-      h("h2", null, graph.title),
-      graph.program &&
-        dim(graph.program, graph.step ? `, backward ${graph.step}` : ""),
+      h("p.kind", "Graph"),
+      h("h2", graph.title),
+      graph.program && aside(graph.program, graph.step ? `, backward ${graph.step}` : ""),
     ),
-    graph.notes.map((note) => h("p", { class: "note", "data-testid": "note" }, note)),
+    graph.notes.map((note) => h("p.note@note", note)),
     facts([
       ["Calls", calls.toLocaleString("en")],
       ["Leaves", leaves.length.toLocaleString("en")],
       ["Edges", graph.edges.filter((edge) => edge.grad).length.toLocaleString("en")],
       ["Saved", `${bytes(graph.memory.unique)} for backward`],
     ]),
-    dim(
+    aside(
       "Click a node for its source, its rule and its gradients; ",
       "a leaf for every path that leads to it.",
     ),
-    leaves.length ? section("Leaves", leafTable(page, leaves)) : null,
+    leaves.length > 0 && section("Leaves", leafTable(page, leaves)),
   ];
 }

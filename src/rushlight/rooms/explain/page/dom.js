@@ -18,39 +18,57 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/**
+ * A function that makes elements: `h("p.dim@note", { title }, ...children)` has that class, that test
+ * id, these attributes. The attributes may be left out.
+ */
+const maker =
+  (create) =>
+  (what, ...rest) => {
+    const [names, testid] = what.split("@");
+    const [tag, ...classes] = names.split(".");
+    const given = rest[0]?.constructor === Object ? rest.shift() : {};
+    const own = { class: classes.join(" ") || null, "data-testid": testid };
+    return fill(create(tag), { ...own, ...given }, rest);
+  };
+
 /** A new HTML element. */
-const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const h = maker((tag) => document.createElement(tag));
 
 /** A new SVG element. */
-const s = (tag, attributes, ...children) =>
-  fill(document.createElementNS(SVG, tag), attributes, children);
+const s = maker((tag) => document.createElementNS(SVG, tag));
+
+/** A button that does something. */
+const button = (what, text, go, attributes) =>
+  h(`button${what}`, { type: "button", onclick: go, ...attributes }, text);
 
 /** A button that looks like a link and goes somewhere in the graph. A name may break at its dots. */
 const link = (text, go, attributes) =>
-  h(
-    "button",
-    { type: "button", class: "link", onclick: go, ...attributes },
+  button(
+    ".link",
     text.split(/(?<=\.)/).map((piece, at) => (at ? [h("wbr"), piece] : piece)),
+    go,
+    attributes,
   );
 
 /** A table that scrolls: the names of its columns, and its rows. */
 const tableOf = (attributes, names, rows) => {
   const columns = names?.map((name) => h("th", { scope: "col" }, name));
-  const head = columns && h("thead", null, h("tr", null, columns));
-  return h("div", { class: "scroll" }, h("table", attributes, head, h("tbody", null, rows)));
+  const head = columns && h("thead", h("tr", columns));
+  return h("div.scroll", h("table", attributes, head, h("tbody", rows)));
 };
 
 /** A row of a table, of cells or of what is in them. */
 const rowOf = (attributes, ...cells) => {
-  const cell = (what) => (what?.tagName === "TD" ? what : h("td", null, what));
+  const cell = (what) => (what?.tagName === "TD" ? what : h("td", what));
   return h("tr", attributes, cells.map(cell));
 };
 
 /** A cell with a number, and the number itself for who reads the page. */
-const numberCell = (value, ...children) =>
-  h("td", { class: "number", "data-value": value }, children);
+const numberCell = (value, ...children) => h("td.number", { "data-value": value }, children);
 
-const dim = (...children) => h("p", { class: "dim" }, children);
+/** A sentence that is said quietly. */
+const aside = (...children) => h("p.dim", children);
 
 const _canvas = document.createElement("canvas").getContext("2d");
 const _widths = new Map();

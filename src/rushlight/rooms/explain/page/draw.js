@@ -89,10 +89,7 @@ function forwardParts(graph, node, gradients) {
   const symbol = node.kind === "op" && !node.marks.length && SYMBOLS[node.title];
   const call = symbol
     ? { kind: "op", shape: "circle", lines: [[run(symbol, "symbol")]], width: 38, height: 38 }
-    : part(node.kind, "pill", [
-        [run(cut(node.title, 28), "title")],
-        ...markLines(node.marks),
-      ]);
+    : part(node.kind, "pill", [[run(cut(node.title, 28), "title")], ...markLines(node.marks)]);
   return [call, part("value", "rect", lines)];
 }
 
@@ -170,15 +167,14 @@ function curveElement(norms, x, y, width, height) {
       way.push(`${Number.isFinite(norms[step - 1]) ? "L" : "M"}${at(norm, step)}`);
   });
   return s(
-    "g",
-    { class: "curve", "data-testid": "curve" },
-    s("path", { class: "axis", d: `M${x} ${y + height}h${width}` }),
-    s("path", { class: "norms", d: `${way.join("")}${way.length === 1 ? "h1" : ""}` }),
+    "g.curve@curve",
+    s("path.axis", { d: `M${x} ${y + height}h${width}` }),
+    s("path.norms", { d: `${way.join("")}${way.length === 1 ? "h1" : ""}` }),
     norms.map((norm, step) =>
       s(
         "rect",
         { "data-step": step, x: x + step * wide, y: y - 4, width: wide, height: height + 8 },
-        s("title", null, `step ${step}: ${norm === null ? "not known" : about(norm)}`),
+        s("title", `step ${step}: ${norm === null ? "not known" : about(norm)}`),
       ),
     ),
   );
@@ -332,17 +328,14 @@ function itemElement(graph, key, figure, at, pane) {
     "aria-label": name,
     "aria-expanded": node ? null : "false",
   });
-  group.append(s("title", null, name));
+  group.append(s("title", name));
   const { parts } = figure;
   if (parts.disc)
-    group.append(
-      s("circle", { class: "disc", cx: parts.disc.x, cy: parts.disc.y, r: parts.disc.r }),
-    );
+    group.append(s("circle.disc", { cx: parts.disc.x, cy: parts.disc.y, r: parts.disc.r }));
   for (let i = 1; i < parts.length; i++) {
     const [a, b] = [parts[i - 1], parts[i]];
     group.append(
-      s("path", {
-        class: "stem",
+      s("path.stem", {
         d:
           a.x === b.x
             ? `M${a.x} ${a.y + a.height / 2}V${b.y - b.height / 2}`
@@ -353,8 +346,7 @@ function itemElement(graph, key, figure, at, pane) {
   for (const p of parts) {
     if (p.kind === "box")
       group.append(
-        s("rect", {
-          class: "behind",
+        s("rect.behind", {
           x: -p.width / 2 + p.x + 5,
           y: p.y - p.height / 2 + 5,
           width: p.width,
@@ -378,8 +370,7 @@ function itemElement(graph, key, figure, at, pane) {
     });
     if (p.kind === "box") {
       group.append(
-        s("path", {
-          class: "progress",
+        s("path.progress", {
           d: `M${p.x - p.width / 2 + 8} ${p.y + p.height / 2 - 4}h${p.width - 16}`,
           pathLength: 1,
           "stroke-dasharray": "0 1",
@@ -478,7 +469,7 @@ function lineElement(line, ends, mode, { flowBack, labelled, down }) {
     if (reversed) whole.reverse();
     drawn = whole;
     const d = curve(whole);
-    if (single) group.append(s("path", { class: "reach", d }));
+    if (single) group.append(s("path.reach", { d }));
     group.append(s("path", { class: `way ${kind}`, d }));
   };
   if (mode === "forward") way("forward", false, 0);
@@ -490,12 +481,10 @@ function lineElement(line, ends, mode, { flowBack, labelled, down }) {
   if (labelled && line.label) {
     const { width } = line.text;
     const { x, y } = besideLine(line.label, width, drawn, down);
-    group.append(
-      s("rect", { class: "label-back", x: x - width / 2, y: y - 10, width, height: 20, rx: 5 }),
-    );
+    group.append(s("rect.label-back", { x: x - width / 2, y: y - 10, width, height: 20, rx: 5 }));
     group.append(textElement(line.text.runs, x, y, { class: "label" }));
   }
-  if (single) group.append(s("title", null, edgeWords(single)));
+  if (single) group.append(s("title", edgeWords(single)));
   return group;
 }
 

@@ -1,12 +1,14 @@
 // The panel's tabs about the whole graph: saved memory and gradient health.
 
-/** A button that colours the graph by memory or by health, where the graph is not. */
-function colourButton(page, colour) {
-  if (page.state.colour === colour) return null;
-  const onclick = () => page.setColour(colour);
-  const looks = { type: "button", "data-testid": `colour-${colour}`, onclick };
-  return h("p", null, h("button", looks, "Show in the graph"));
-}
+/** A button that colours the graph by a tab's subject; nothing where the graph is so coloured. */
+const colourButton = (page, colour) =>
+  page.state.colour !== colour &&
+  h(
+    "p",
+    button(`@colour-${colour}`, "Show in the graph", () => page.setColour(colour)),
+  );
+
+const swatch = (name) => h("span", { class: `swatch ${name}` });
 
 /** The memory tab: totals, a map of areas, and the nodes that keep most. */
 function memoryPane(page) {
@@ -18,17 +20,16 @@ function memoryPane(page) {
   const parts = [
     h(
       "header",
-      null,
-      h("p", { class: "kind" }, "Saved for backward"),
-      h("h2", { "data-testid": "memory-total", "data-value": unique }, bytes(unique)),
-      dim(
+      h("p.kind", "Saved for backward"),
+      h("h2@memory-total", { "data-value": unique }, bytes(unique)),
+      aside(
         `${bytes(saved)} counted once per node that keeps it`,
         parameters ? `; ${bytes(parameters)} of parameters are kept anyway.` : ".",
       ),
     ),
     colourButton(page, "memory"),
   ];
-  if (!keep.length) return [...parts, h("p", null, "No node keeps memory of its own.")];
+  if (!keep.length) return [...parts, h("p", "No node keeps memory of its own.")];
   const names = new Set(
     graph.nodes.filter((node) => node.kind === "leaf").map((node) => node.label),
   );
@@ -40,13 +41,10 @@ function memoryPane(page) {
     const own = node.saved.filter((row) => row.first && !names.has(row.label));
     return rowOf(
       { "data-row": node.id },
-      [
-        nodeLink(page, node.id, name || node.title),
-        h("div", { class: "place" }, placeText(node.place)),
-      ],
+      [nodeLink(page, node.id, name || node.title), h("div.place", placeText(node.place))],
       own.map((row) => {
-        const shape = h("span", { class: "dim" }, shapeText(row.shape ?? []));
-        return h("div", null, row.what || "tensor", " ", shape);
+        const shape = h("span.dim", shapeText(row.shape ?? []));
+        return h("div", row.what || "tensor", " ", shape);
       }),
       numberCell(
         node.bytes,
@@ -58,7 +56,7 @@ function memoryPane(page) {
   return [
     ...parts,
     tableOf({ class: "ranked", "data-testid": "memory-table" }, ["Node", "Keeps", "Bytes"], rows),
-    keep.length > most && dim(`${most} of ${keep.length.toLocaleString("en")} nodes shown`),
+    keep.length > most && aside(`${most} of ${keep.length.toLocaleString("en")} nodes shown`),
   ];
 }
 
@@ -75,18 +73,16 @@ function healthPane(page) {
   return [
     h(
       "header",
-      null,
-      h("p", { class: "kind" }, "Gradient health"),
+      h("p.kind", "Gradient health"),
       h(
-        "h2",
-        { "data-testid": "health-title" },
+        "h2@health-title",
         !graph.steps.length
           ? "No gradients known"
           : ill.length
             ? `${counted(ill.length, "node")} to look at`
             : "All gradients are well",
       ),
-      dim(
+      aside(
         "By the root mean square of a gradient's elements. Median over the nodes: ",
         about(graph.median),
         ".",
@@ -99,8 +95,8 @@ function healthPane(page) {
       WORST.map((name) =>
         rowOf(
           { "data-health": name },
-          h("span", { class: `swatch health-${name}` }),
-          [HEALTH[name].name, h("div", { class: "dim" }, HEALTH[name].text)],
+          swatch(`health-${name}`),
+          [HEALTH[name].name, h("div.dim", HEALTH[name].text)],
           numberCell(count.get(name), count.get(name).toLocaleString("en")),
         ),
       ),
@@ -109,31 +105,19 @@ function healthPane(page) {
       ? section(
           "To look at",
           h(
-            "ul",
-            { class: "links", "data-testid": "ill" },
-            ill
-              .slice(0, most)
-              .map((node) =>
-                h(
-                  "li",
-                  null,
-                  h("span", { class: `swatch health-${node.health}` }),
-                  nodeLink(
-                    page,
-                    node.id,
-                    node.kind === "leaf"
-                      ? node.label || "leaf"
-                      : `${node.title} ${node.label}`.trim(),
-                  ),
-                  h(
-                    "span",
-                    { class: "dim" },
-                    ` ${HEALTH[node.health].name}${node.rms !== null && !node.bad ? `, ${about(node.rms)}` : ""}`,
-                  ),
-                ),
-              ),
+            "ul.links@ill",
+            ill.slice(0, most).map((node) => {
+              const name = node.kind === "leaf" ? "" : node.title;
+              const size = node.rms !== null && !node.bad ? `, ${about(node.rms)}` : "";
+              return h(
+                "li",
+                swatch(`health-${node.health}`),
+                nodeLink(page, node.id, `${name} ${node.label}`.trim() || "leaf"),
+                h("span.dim", ` ${HEALTH[node.health].name}${size}`),
+              );
+            }),
           ),
-          ill.length > most && dim(`and ${ill.length - most} more`),
+          ill.length > most && aside(`and ${ill.length - most} more`),
         )
       : null,
   ];
@@ -142,23 +126,20 @@ function healthPane(page) {
 /** The legend of what is drawn. */
 function legend(page) {
   const { state } = page;
-  const row = (mark, text) => h("li", null, mark, h("span", null, text));
-  const swatch = (name) => h("span", { class: `swatch ${name}` });
+  const row = (mark, text) => h("li", mark, h("span", text));
   if (state.colour === "health") {
     return h(
       "ul",
-      null,
       WORST.map((name) =>
         row(swatch(`health-${name}`), `${HEALTH[name].name}: ${HEALTH[name].text}`),
       ),
-      h("li", { class: "dim" }, "root mean square of the gradient's elements"),
+      h("li.dim", "root mean square of the gradient's elements"),
     );
   }
   if (state.colour === "memory") {
     return h(
       "ul",
-      null,
-      row(h("span", { class: "dot" }), "area of a disc: bytes saved for backward"),
+      row(h("span.dot"), "area of a disc: bytes saved for backward"),
       [
         ["memory-5", "over 60 % of the greatest shown"],
         ["memory-4", "30–60 %"],
@@ -173,7 +154,6 @@ function legend(page) {
   const backward = state.view !== "forward";
   return h(
     "ul",
-    null,
     forward && row(swatch("op"), "operation"),
     forward && row(swatch("value"), "value it makes"),
     forward && row(swatch("leaf"), "leaf: gets a gradient"),
@@ -182,9 +162,9 @@ function legend(page) {
     backward && state.view !== "overlaid" && row(swatch("accumulate"), "adds to a leaf's .grad"),
     page.graph.boxes.length > 1 && row(swatch("box"), "folded box: click to open"),
     page.graph.boxes.some((box) => box.curve.length) &&
-      row(h("span", { class: "line gradient" }), "curve of a loop: click a step"),
-    forward && row(h("span", { class: "line forward" }), "value"),
-    backward && row(h("span", { class: "line gradient" }), "gradient; on it the local gradient"),
+      row(h("span.line.gradient"), "curve of a loop: click a step"),
+    forward && row(h("span.line.forward"), "value"),
+    backward && row(h("span.line.gradient"), "gradient; on it the local gradient"),
     state.stepping && [
       row(swatch("running"), "runs now"),
       row(swatch("ready"), "ready: all its gradients have come"),

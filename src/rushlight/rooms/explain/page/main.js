@@ -355,15 +355,13 @@ class Page {
         .map((node, at) =>
           h(
             "li",
-            null,
             h(
               "button",
               { type: "button", "data-hit": node.id, onclick: () => this.goToMatch(at) },
-              h("b", null, shortName(node.label || node.title)),
+              h("b", shortName(node.label || node.title)),
               " ",
               h(
-                "span",
-                { class: "dim" },
+                "span.dim",
                 [
                   node.kind === "leaf" ? "leaf" : node.name,
                   shortName(node.scope[node.scope.length - 1] ?? ""),
@@ -376,8 +374,7 @@ class Page {
           ),
         ),
     );
-    if (words.length && !this.matches.length)
-      list.append(h("li", { class: "dim" }, "Nothing found"));
+    if (words.length && !this.matches.length) list.append(h("li.dim", "Nothing found"));
     list.hidden = !words.length;
     this.scene.paint();
   }
@@ -567,19 +564,14 @@ class Page {
     dialog.replaceChildren(
       h("h2", { id: "help-title" }, "Keys"),
       h(
-        "dl",
-        { class: "facts" },
-        keys.map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)]),
+        "dl.facts",
+        keys.map(([key, text]) => [h("dt", h("kbd", key)), h("dd", text)]),
       ),
-      dim("Drag to move, wheel or two fingers to zoom. Click a box to open it."),
-      dim(
+      aside("Drag to move, wheel or two fingers to zoom. Click a box to open it."),
+      aside(
         `Written by rushlight ${this.graph.version}. Laid out by dagre (MIT licence, in this file).`,
       ),
-      h(
-        "button",
-        { type: "button", "data-testid": "help-close", onclick: () => dialog.close() },
-        "Close",
-      ),
+      button("@help-close", "Close", () => dialog.close()),
     );
     if (!dialog.open) dialog.showModal();
   }

@@ -111,7 +111,7 @@ function inBrief(sum) {
 
 /** An element with a number, and its exact value in data-value. */
 function numberElement(x, dtype, attributes) {
-  return h("span", { class: "number", "data-value": dataValue(x), ...attributes }, exact(x, dtype));
+  return h("span.number", { "data-value": dataValue(x), ...attributes }, exact(x, dtype));
 }
 
 /** What stands in data-value. */
@@ -119,22 +119,18 @@ const dataValue = (x) => (Object.is(number(x), -0) ? "-0" : String(number(x)));
 
 /** An element with all that a summary says: its numbers where they are few, else shape and norm. */
 function summaryElement(sum, testid) {
-  if (!sum) return h("span", { class: "none", "data-testid": testid }, "not known");
+  if (!sum) return h("span.none", { "data-testid": testid }, "not known");
   if (sum.only !== undefined) {
-    const place = sum.shape.length ? [" ", h("span", { class: "dim" }, shapeText(sum.shape))] : [];
-    return h("span", null, numberElement(sum.only, sum.dtype, { "data-testid": testid }), place);
+    const place = sum.shape.length ? [" ", h("span.dim", shapeText(sum.shape))] : [];
+    return h("span", numberElement(sum.only, sum.dtype, { "data-testid": testid }), place);
   }
-  const facts = [h("span", { class: "dim" }, `${shapeText(sum.shape)} `)];
-  facts.push(
-    "norm ",
-    h("span", { class: "number", "data-value": String(sum.norm) }, about(sum.norm)),
-  );
-  if (sum.nan) facts.push(h("strong", { class: "bad" }, ` ${counted(sum.nan, "NaN", "NaN")}`));
-  if (sum.inf)
-    facts.push(h("strong", { class: "bad" }, ` ${counted(sum.inf, "infinite", "infinite")}`));
+  const facts = [h("span.dim", `${shapeText(sum.shape)} `)];
+  facts.push("norm ", h("span.number", { "data-value": String(sum.norm) }, about(sum.norm)));
+  if (sum.nan) facts.push(h("strong.bad", ` ${counted(sum.nan, "NaN", "NaN")}`));
+  if (sum.inf) facts.push(h("strong.bad", ` ${counted(sum.inf, "infinite", "infinite")}`));
   const whole = h("span", { "data-testid": testid, "data-norm": String(sum.norm) }, facts);
   if (sum.values === undefined || !sum.size) return whole;
-  return h("div", { class: "in-full" }, whole, valuesElement(sum));
+  return h("div.in-full", whole, valuesElement(sum));
 }
 
 /** The numbers of a small tensor, as a table of its rows. */

@@ -15,24 +15,19 @@ function pathsSection(page, leaf) {
     String(listed.length) === count
       ? ""
       : `${listed.length.toLocaleString("en")} of ${pretty} shown`;
-  const all = graph.paths[leaf.id];
-  const total = summary(all.sum);
-  const gradient = summary(all.grad);
+  const total = summary(known.sum);
+  const gradient = summary(known.grad);
   const scalar = total?.only !== undefined;
-  const head = h(
-    "p",
-    { class: "lead" },
-    fraction(graph.title, leaf.called),
-    count === "1" ? " along the only path" : ` is the sum over ${pretty} paths`,
-  );
-  const rows = listed.map((path, at) => pathRow(page, path, at));
   return section(
     "Paths",
-    head,
+    h(
+      "p.lead",
+      fraction(graph.title, leaf.called),
+      count === "1" ? " along the only path" : ` is the sum over ${pretty} paths`,
+    ),
     more &&
       h(
-        "p",
-        { class: "dim", "data-testid": "paths-shown" },
+        "p.dim@paths-shown",
         `${more}; all edges that any path takes are drawn strong. `,
         listed.length < shown.length &&
           link(
@@ -45,35 +40,25 @@ function pathsSection(page, leaf) {
           ),
       ),
     h(
-      "ol",
-      {
-        class: "paths",
-        "data-testid": "paths",
-        "data-count": count,
-        onpointerleave: () => page.hoverPath(null),
-      },
-      rows,
+      "ol.paths@paths",
+      { "data-count": count, onpointerleave: () => page.hoverPath(null) },
+      listed.map((path, at) => pathRow(page, path, at)),
     ),
     total &&
       h(
-        "p",
-        { class: "total" },
+        "p.total",
         count === "1" ? "Product " : "Sum ",
         scalar
           ? numberElement(total.only, total.dtype, { "data-testid": "paths-sum" })
           : summaryElement(total, "paths-sum"),
         gradient && [
           " = ",
-          h("i", null, `${leaf.label || "leaf"}.grad`),
+          h("i", `${leaf.label || "leaf"}.grad`),
           " from this backward",
           scalar &&
             h(
-              "span",
-              {
-                class: "unseen",
-                "data-testid": "paths-grad",
-                "data-value": dataValue(gradient.only),
-              },
+              "span.unseen@paths-grad",
+              { "data-value": dataValue(gradient.only) },
               exact(gradient.only, gradient.dtype),
             ),
         ],
@@ -87,17 +72,16 @@ const ENDS = 3;
 /** One path, as a button that chooses it. */
 function pathRow(page, path, at) {
   const chosen = page.state.path === at;
-  const button = h("button", { type: "button", class: "path", "aria-pressed": String(chosen) });
-  fill(
-    button,
-    {
-      onclick: () => page.choosePath(page.state.path === at ? null : at),
+  const choose = () => page.choosePath(page.state.path === at ? null : at);
+  return h(
+    "li",
+    { "data-path": at, onpointerenter: () => page.hoverPath(at) },
+    button(".path", pathLines(page.graph, path, chosen), choose, {
+      "aria-pressed": String(chosen),
       onfocus: () => page.hoverPath(at),
       onblur: () => page.hoverPath(null),
-    },
-    pathLines(page.graph, path, chosen),
+    }),
   );
-  return h("li", { "data-path": at, onpointerenter: () => page.hoverPath(at) }, button);
 }
 
 /** A path's factors as fractions, as formulas and as numbers, and its product. */
@@ -111,7 +95,7 @@ function pathLines(graph, path, whole) {
   return [
     edges.length
       ? line("factors", "", (edge) => fraction(...edgeName(graph, edge)), " · ")
-      : h("span", { class: "factors" }, "the result itself"),
+      : h("span.factors", "the result itself"),
     edges.some((edge) => edge.named) &&
       line(
         "formulas",
@@ -122,16 +106,11 @@ function pathLines(graph, path, whole) {
     scalars && line("numbers", "= ", factorElement, " · "),
     product &&
       h(
-        "span",
-        { class: "value" },
+        "span.value",
         "= ",
         product.only !== undefined
           ? numberElement(product.only, product.dtype, { "data-testid": "path-product" })
-          : h(
-              "span",
-              { "data-testid": "path-product", "data-norm": String(product.norm) },
-              `${shapeText(product.shape)}, norm ${about(product.norm)}`,
-            ),
+          : h("span@path-product", { "data-norm": String(product.norm) }, inBrief(product)),
       ),
   ];
 }
@@ -139,11 +118,11 @@ function pathLines(graph, path, whole) {
 /** What is drawn of each edge with a sign between; of many the ends, unless the whole is wanted. */
 function joinedBy(edges, draw, sign, whole) {
   const signed = (some, first) =>
-    some.map((edge, i) => [i || !first ? h("span", { class: "dim" }, sign) : "", draw(edge)]);
+    some.map((edge, i) => [i || !first ? h("span.dim", sign) : "", draw(edge)]);
   if (whole || edges.length <= WHOLE) return signed(edges, true);
   return [
     signed(edges.slice(0, ENDS), true),
-    h("span", { class: "dim" }, `${sign}… ${edges.length - 2 * ENDS} more …`),
+    h("span.dim", `${sign}… ${edges.length - 2 * ENDS} more …`),
     signed(edges.slice(-ENDS), false),
   ];
 }

@@ -163,15 +163,15 @@ class Scene {
     if (titled) {
       group.append(
         s(
-          "text",
-          { class: "pane-title", x: layout.width / 2, y: -26, "text-anchor": "middle" },
+          "text.pane-title",
+          { x: layout.width / 2, y: -26, "text-anchor": "middle" },
           pane === "forward" ? "Forward: values" : "Backward: gradients",
         ),
       );
     }
-    const frames = s("g", { class: "frames" });
-    const lines = s("g", { class: "edges" });
-    const items = s("g", { class: "items" });
+    const frames = s("g.frames");
+    const lines = s("g.edges");
+    const items = s("g.items");
     group.append(frames, lines, items);
     for (const frame of layout.frames) {
       if (pane === "backward" && graph.boxes[frame.box].kind === "constants") continue;
@@ -228,10 +228,9 @@ class Scene {
       "aria-label": describeBox(graph, box),
     });
     const title = this.frameTitle(box);
-    header.append(s("title", null, describeBox(graph, box)));
+    header.append(s("title", describeBox(graph, box)));
     header.append(
-      s("rect", {
-        class: "frame-title",
+      s("rect.frame-title", {
         x: x + 6,
         y: y + 4,
         width: Math.min(width - 12, widthOf(title, FONTS.header) + 22),
@@ -240,7 +239,7 @@ class Scene {
       }),
     );
     header.append(
-      s("text", { x: x + 16, y: y + 16, "dominant-baseline": "central", class: "header" }, title),
+      s("text.header", { x: x + 16, y: y + 16, "dominant-baseline": "central" }, title),
     );
     items.append(header);
     const at = { x: x + width / 2, y: y + height / 2, width, height };
@@ -415,15 +414,9 @@ class Scene {
     return states;
   }
 
+  /** A box has a greater number than the boxes around. */
   innermostFirst() {
-    const order = [];
-    const waiting = [0];
-    while (waiting.length) {
-      const id = waiting.pop();
-      order.push(id);
-      waiting.push(...this.graph.boxes[id].boxes);
-    }
-    return order.reverse();
+    return this.graph.boxes.map((box) => box.id).reverse();
   }
 
   /** The worst health of the nodes in a box. */
@@ -472,5 +465,5 @@ function arrowHeads() {
       },
       s("path", { class: `head ${name}`, d: "M0 1L10 5L0 9Z" }),
     );
-  return s("defs", null, ["forward", "gradient", "constant", "hot", "faint"].map(head));
+  return s("defs", ["forward", "gradient", "constant", "hot", "faint"].map(head));
 }
