@@ -125,7 +125,8 @@ void exchange(Node* n, Node* m) {
 }  // namespace
 
 int unfold(Node* n) {
-  if (n->kind != Node::OfOp || !n->op || !n->op->backward.unfold || backward_running() || observing & ~(kTrace | kRecords)) return 0;
+  if (n->kind != Node::OfOp || !n->op || !n->op->backward.unfold || backward_running() || observing & ~(kTrace | kRecords))
+    return 0;
   Known known;
   const int found = find_out(n, &known);
   if (found <= 0) return found;

@@ -543,9 +543,7 @@ void give(void* block, std::size_t bytes) {
 #endif
 }
 
-std::size_t in_use_now() {
-  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(in_use.load(std::memory_order_relaxed), 0));
-}
+std::size_t in_use_now() { return static_cast<std::size_t>(std::max<std::ptrdiff_t>(in_use.load(std::memory_order_relaxed), 0)); }
 
 Stats stats() {
   const std::size_t used = in_use_now();

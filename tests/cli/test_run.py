@@ -460,7 +460,10 @@ def test_help(capsys, given, usage, said):
         ("", "the command is missing: run, torchrun, explain, profile, doctor, as-torch"),
         ("--vers", "unknown option --vers; did you mean --version?"),
         ("runn s.py", "there is no command runn; did you mean run?"),
-        ("walk", "there is no command walk; there are run, torchrun, explain, profile, doctor, as-torch"),
+        (
+            "walk",
+            "there is no command walk; there are run, torchrun, explain, profile, doctor, as-torch",
+        ),
         ("run", "the program is missing: SCRIPT, -m MODULE, -c CODE or -"),
         ("run -m", "the program is missing: SCRIPT, -m MODULE, -c CODE or -"),
         ("run -q s.py", "unknown option -q"),
