@@ -64,7 +64,7 @@ def document(
 ) -> str:
     """A template with its parts, data, title and policy.
 
-    parts: "style", and scripts by their names; `inside` are those of pages that this one opens.
+    parts: "style", and scripts by their names; `inside`: the parts of a page within the page.
     """
     texts = [(name, text) for group in (inside, parts) for name, text in group.items()]
     scripts = " ".join(_hash(text) for name, text in texts if name != "style")
