@@ -86,7 +86,7 @@ def test_modules_lines_and_ops_have_their_calls(profile):
     parts, modules = rows(report, "part of the step"), rows(report, "module")
     assert parts["data"][1].split()[-1] == "11"  # the last one ends the loop
     assert [parts[p][1].split()[-1] for p in ("forward", "backward", "optimizer")] == ["10"] * 3
-    assert {"Sequential", "Sequential.0", "Sequential.1", "Sequential.2"} <= modules.keys()
+    assert {"net", "net.0", "net.1", "net.2"} <= modules.keys()
     lines = rows(report, "line")
     text = textwrap.dedent(TRAIN).splitlines()
     call = next(n for n, line in enumerate(text, 1) if "cross_entropy" in line)
@@ -105,7 +105,7 @@ def test_the_trace_has_names_arguments_and_arrows(profile):
     runs = [e for e in found if e["ph"] == "X"]
     relu = next(e for e in runs if e["name"] == "aten::relu")
     assert relu["args"]["Input Dims"] == "[32, 256]"
-    assert relu["args"]["Module"] == "Sequential.1"
+    assert relu["args"]["Module"] == "net.1"
     starts = {e["id"]: e for e in found if e["ph"] == "s"}
     ends = {e["id"]: e for e in found if e["ph"] == "f"}
     assert starts.keys() == ends.keys()

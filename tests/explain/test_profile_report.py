@@ -64,7 +64,8 @@ def test_parts_have_the_time_that_they_slept(seen):
     assert calls == {"data": 4, "forward": 3, "backward": 3, "optimizer": 3, "rest": 0}
 
 
-def test_sums_are_those_of_the_programs_own_clock():
+def clocked():
+    """A profile of 150 steps, and what the program's own clock says: of each part, and of all."""
     net = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 64))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     x = torch.randn(128, 64)
@@ -84,20 +85,31 @@ def test_sums_are_those_of_the_programs_own_clock():
             timed("optimizer", optimizer.step)
             timed("optimizer", optimizer.zero_grad)
         whole = time.perf_counter_ns() - begun
-    parts = taken.parts
-    assert sum(row.ns for row in parts.values()) == pytest.approx(whole, rel=0.03)
-    spots = taken.records.spots
-    assert sum(spot.self_ns for spot in spots) == pytest.approx(whole, rel=0.03)
-    for part, ns in spent.items():  # less the calls of lambdas, and others' use of the processor
-        assert 0.7 * ns <= parts[part].ns <= 1.001 * ns, part
+    return taken, spent, whole
+
+
+def test_sums_are_those_of_the_programs_own_clock():
+    shares = []
+    for _ in range(5):
+        taken, spent, whole = clocked()
+        parts = taken.parts
+        assert sum(row.ns for row in parts.values()) == pytest.approx(whole, rel=0.03)
+        spots = taken.records.spots
+        assert sum(spot.self_ns for spot in spots) == pytest.approx(whole, rel=0.03)
+        shares.append({part: parts[part].ns / ns for part, ns in spent.items()})
+        assert max(shares[-1].values()) <= 1.001, shares
+    # The clock has the calls of lambdas too, and, between a call and its record, others' use of the
+    # processor: that comes and goes.
+    for part in spent:
+        assert max(share[part] for share in shares) >= 0.7, shares
 
 
 def test_modules_are_instances_by_their_names_in_the_model(seen):
     rows = {row.name: row for row in seen.modules}
-    assert rows["Net.blocks.0"].ns >= 60e6
-    assert rows["Net.blocks.1"].ns >= 180e6
-    assert {"Net.blocks.0.inner", "Net.blocks.1.inner"} <= rows.keys()
-    assert rows["Net.blocks.0.inner"].ns < 60e6  # the sleep is not of the layer inside
+    assert rows["net.blocks.0"].ns >= 60e6
+    assert rows["net.blocks.1"].ns >= 180e6
+    assert {"net.blocks.0.inner", "net.blocks.1.inner"} <= rows.keys()
+    assert rows["net.blocks.0.inner"].ns < 60e6  # the sleep is not of the layer inside
 
 
 def test_each_table_adds_up_to_all_but_the_time_outside(seen):
@@ -167,10 +179,10 @@ def test_the_page_opens_at_a_bar_and_has_the_tables(seen, tmp_path, page):
     bar.first.focus()
     tab.keyboard.press("Enter")
     assert flame.get_by_role("button").first.inner_text() == "blocks.1 (Slow)"
-    assert "Net.blocks.1" in tab.get_by_test_id("told").inner_text()
+    assert "net.blocks.1" in tab.get_by_test_id("told").inner_text()
     tab.keyboard.press("Escape")
-    assert flame.get_by_role("button").first.inner_text() == "Net"
-    assert "Net.blocks.0.inner" in tab.get_by_test_id("by-module").inner_text()
+    assert flame.get_by_role("button").first.inner_text() == "net (Net)"
+    assert "net.blocks.0.inner" in tab.get_by_test_id("by-module").inner_text()
     tab.get_by_test_id("theme").click()
     assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import threading
 from array import array
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from time import monotonic_ns
@@ -22,7 +23,7 @@ from .autograd import _engine
 from .nn import Module
 from .optim import Optimizer
 
-__all__ = ["Phase", "Records", "Run", "Spot", "StepRanges", "taken", "write_trace"]
+__all__ = ["Phase", "Records", "Run", "Spot", "StepRanges", "name_modules", "taken", "write_trace"]
 
 THREAD, OP, WORK, NODE, RANGE = range(5)
 """The kinds of spots, as the core numbers them."""
@@ -75,7 +76,7 @@ class Spot:
 
     @property
     def module(self) -> str:
-        """The innermost module around, as `Net.blocks.0`: a name in the outermost, of class Net."""
+        """The innermost module around, as `net.blocks.0`: a name in the outermost."""
         return ".".join(self.path if len(self.path) < 2 else (self.path[0], self.path[-1]))
 
     @property
@@ -347,7 +348,7 @@ def _read(
     for spot in spots[1:]:
         if spot.kind == THREAD:
             spot.ns = sum(child.ns for child in spot.children)
-    _name_modules(spots)
+    name_modules(spots, {})
     whole, halves = array("q", runs), array("I", runs)
     found = (
         Run(
@@ -364,23 +365,26 @@ def _read(
     return Records(start, stop, spots, ordered, peak[0], peak_at)
 
 
-def _name_modules(spots: list[Spot]) -> None:
-    """Set `path` of all: the class of the outermost module, and names in the outermost module."""
+def name_modules(spots: list[Spot], variables: Mapping[int, str]) -> None:
+    """Set `path` of all: the outermost module's variable, or its class (a second one of a class is
+    `Net#2`), and names in the outermost module. variables: their names by the id of a module."""
     names: dict[int, dict[int, str]] = {}
     outermost: dict[int, Module] = {}
+    classes: Counter[str] = Counter()
     for spot in spots:  # a parent, and a maker, comes first
         above = spot.parent if spot.kind != NODE or spot.maker is None else spot.maker
         if above is not None:
             spot.path = above.path
         outer = outermost.get(id(above))
         if spot.is_module:
-            name = type(spot.what).__name__
-            if outer is None:
-                outer = spot.what
-            else:
-                if id(outer) not in names:
-                    names[id(outer)] = {id(m): n for n, m in outer.named_modules()}
-                name = names[id(outer)].get(id(spot.what)) or name
+            outer = outer or spot.what
+            if id(outer) not in names:
+                kind = type(outer).__name__
+                classes[kind] += id(outer) not in variables
+                nth = f"#{classes[kind]}" * (classes[kind] > 1)
+                first = variables.get(id(outer), f"{kind}{nth}")
+                names[id(outer)] = {id(m): n or first for n, m in outer.named_modules()}
+            name = names[id(outer)].get(id(spot.what)) or type(spot.what).__name__
             inside = spot.path.index(name) if name in spot.path else len(spot.path)  # run once more
             spot.path = (*spot.path[:inside], name)
         if outer is not None:

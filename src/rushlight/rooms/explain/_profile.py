@@ -8,6 +8,7 @@ clock. Time outside of all spots is the rest: Python, and libraries that are non
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Self
 from .. import _core, _records
 from .._records import Phase, Records, Spot
 from .._trace_calls import PATHS, WAYS, short_path
+from ._names import names_for
 from ._text import Shown
 
 __all__ = ["Row", "profile"]
@@ -76,6 +78,9 @@ class profile(Shown):
         self._taken.__exit__(*exc)
         if self._taken.records is None:  # a child of the process that began
             return
+        known = names_for(vars(sys.modules["__main__"])).modules
+        variables = {id(module): name for name, module in known.items()}
+        _records.name_modules(self.records.spots, variables)
         root = self.records.root
         own = [spot for spot in self.records.spots if spot.thread is root.thread]
         self.parts = {part: Row(part) for part in PARTS}

@@ -48,7 +48,7 @@ def _title(spot: Spot) -> str:
         return "the program"
     if spot.is_module:
         kind = type(spot.what).__name__
-        return kind if len(spot.path) == 1 else f"{spot.path[-1]} ({kind})"
+        return name if (name := spot.path[-1]).startswith(kind) else f"{name} ({kind})"
     return title_of(spot)
 
 
