@@ -145,6 +145,7 @@ CLOSING: dict[str, str] = {
     "explain._graph -> explain._drawing": "a graph shows itself in a notebook",
     "explain._graph -> explain._why": "an error says why there is no graph",
     "explain._profile -> explain._profile_page": "a profile writes its page",
+    "explain._live -> explain._live_server": "a live page starts its server",
     "explain._watch -> explain._live": "a watch opens its page",
     "explain._watch -> explain._watch_table": "a watch prints itself",
     "explain._watch -> explain._watch_view": "a watch opens its view",

@@ -254,7 +254,7 @@ SPARSE = {
 def test_sparse_tensors_stay_on_the_cpu(name):
     with pytest.raises(NotImplementedError, match="with arguments from the 'OPENCL' backend") as e:
         SPARSE[name]()
-    assert str(e.value).endswith("Sparse tensors live on the CPU here: call .cpu() first.")
+    assert "Sparse tensors live on the CPU here: call .cpu() first." in str(e.value)
 
 
 def test_nothing_is_written_before_the_refusal():

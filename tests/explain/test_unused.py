@@ -43,20 +43,23 @@ def test_one_or_none():
 
 
 @pytest.mark.parametrize(
-    "form",
+    ("form", "found"),  # found: names come from the variable `net`, whose items have the others
     [
-        lambda net: net,
-        lambda net: net.parameters(),
-        lambda net: list(net.parameters()),
-        lambda net: net.named_parameters(),
-        lambda net: dict(net.named_parameters()),
+        (lambda net: net, False),
+        (lambda net: net.parameters(), True),
+        (lambda net: list(net.parameters()), True),
+        (lambda net: net.named_parameters(), False),
+        (lambda net: dict(net.named_parameters()), False),
     ],
     ids=["module", "parameters", "list", "named_parameters", "dict"],
 )
-def test_forms(form):
+def test_forms(form, found):
     net = nn.ModuleDict({"used": nn.Linear(2, 1), "spare": nn.Linear(2, 1)})
     loss = net["used"](torch.ones(1, 2)).sum()
-    assert reasons(loss, form(net)) == {"spare.weight": "not used", "spare.bias": "not used"}
+    where = "net." * found
+    assert reasons(loss, form(net)) == {
+        f"{where}spare.{name}": "not used" for name in ("weight", "bias")
+    }
 
 
 def test_one_tensor():

@@ -468,8 +468,11 @@ class profile:
 
         >>> with torch.autograd.profiler.profile(with_stack=True) as prof:
         ...     y = torch.ones(3).exp()
-        >>> import os
-        >>> prof.export_stacks(os.devnull)
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     prof.export_stacks(os.path.join(folder, "stacks.txt"))
+        ...     os.listdir(folder)
+        ['stacks.txt']
         """
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")

@@ -38,6 +38,14 @@ class GlobalHooks:
 GLOBAL = GlobalHooks()
 
 
+def is_hooked(module: Any) -> bool:
+    """Whether a call of a module runs more than its `forward`, now."""
+    for_all = GLOBAL.forward_pre, GLOBAL.forward, GLOBAL.backward_pre, GLOBAL.backward
+    kinds = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+    own = module.__dict__
+    return any(for_all) or any(own.get(k) for k in (*kinds, "_compiled_call_impl"))
+
+
 def registered(kind: Hooks, module: object, name: str, value: object) -> Any:
     """`value` after the global registration hooks of a kind have seen (and perhaps replaced) it."""
     for _, hook in listed(kind):

@@ -12,7 +12,6 @@ names to tensors, where these are to go first. Nothing here costs a program that
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from ._definitions import op
 from ._graph import Constant, Edge, Graph, Node, Place, Saved
@@ -20,12 +19,9 @@ from ._names import shown_name
 from ._profile import profile
 from ._saved import SavedRow, SavedTable, saved
 from ._scopes import Recording, graph_of, recording
-from ._text import Markup, Text, tree
+from ._text import Markup, Shown, Text, tree
 from ._watch import watch
 from ._why import Unused, UnusedRow, unused, why_no_grad
-
-if TYPE_CHECKING:
-    from ._cells import Framed
 
 __all__ = [
     "Constant",
@@ -146,7 +142,7 @@ def page(
     program: str | None = None,
     step: int | None = None,
     height: int = 600,
-) -> Framed | None:
+) -> Shown | None:
     """Write a page, one file without network, to walk through the graph of `y` in a browser; or,
     without a file, give the page back, which a notebook's cell shows in so many pixels of height.
 

@@ -23,7 +23,7 @@ from ..ops.table.arrays import Array
 from ._drawing import themed
 from ._graph import Place
 from ._names import quiet, shown_name
-from ._text import bytes_text, counted, tensor_text
+from ._text import Shown, bytes_text, counted, tensor_text
 
 __all__ = ["Framed", "cell_html"]
 
@@ -48,7 +48,7 @@ _STYLE = """<style>
 """:not(#a) is true of every element, and stronger than the rules of the notebook itself."""
 
 
-class Framed:
+class Framed(Shown):
     """A page in a cell of a notebook; nothing is fetched for the page.
 
     >>> w = torch.tensor(3.0, requires_grad=True)
@@ -59,7 +59,7 @@ class Framed:
     def __init__(self, text: str, height: int) -> None:
         self.text, self.height = text, height
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return f"<a page of {bytes_text(len(self.text))} for a notebook's cell>"
 
     def _repr_html_(self) -> str:

@@ -23,6 +23,7 @@ from .._base import FOLDER
 from .._base.sources import Source, locals_of
 from .._core import Tensor
 from ..autograd.grad_mode import no_grad
+from ..nn.modules._calling import is_hooked
 from ..nn.modules.container import Sequential
 from ..nn.modules.module import Module
 from ..ops.making.creation import empty
@@ -244,7 +245,7 @@ class _Failure:
         on = empty(first.shape, dtype=first.dtype, device="meta")
         way = []
         for part in parts:
-            if not all(m._plain and _is_own(m) for m in part.modules()):
+            if any(is_hooked(m) or not _is_own(m) for m in part.modules()):
                 return []
             tensors = [*part.parameters(), *part.buffers()]
             try:

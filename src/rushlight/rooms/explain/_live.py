@@ -26,13 +26,12 @@ from ..optim.optimizer import Optimizer
 from ._names import names_for
 from ._page import live_html
 from ._passes import Pass
-from ._watch import _plain
+from ._watch import _plain, watch
 from ._watch_data import Floats, Group, Loss, Series, in_columns, over_decades, printable
 from ._watch_table import number
 
 if TYPE_CHECKING:
     from ._live_server import Server
-    from ._watch import watch
 
 __all__ = ["Live"]
 

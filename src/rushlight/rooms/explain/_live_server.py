@@ -12,13 +12,10 @@ import threading
 import time
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 from . import _watch
-
-if TYPE_CHECKING:
-    from ._live import Live
+from ._live import Live
 
 __all__ = ["Server"]
 
