@@ -40,7 +40,7 @@ class _Magics:
         if line.strip() and not line.strip().isdecimal():
             raise ValueError(f"%%explain takes the number of a backward, got {line.strip()!r}.")
         step = int(line.strip() or 1)
-        seen: list[Framed | None] = []  # of each backward; a page of the one that is wanted
+        seen: list[Shown | None] = []  # of each backward; a page of the one that is wanted
 
         def told(now: Pass) -> None:
             wanted = len(seen) + 1 == step
