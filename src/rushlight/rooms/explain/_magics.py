@@ -13,7 +13,7 @@ from .._core import Tensor
 from ._cells import Framed
 from ._passes import Pass, follow, unfollow, without_own_frames
 from ._scopes import recording
-from ._text import counted
+from ._text import Shown, counted
 
 Shell: TypeAlias = Any  # IPython's, which need not be there
 
