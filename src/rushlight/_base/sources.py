@@ -50,7 +50,8 @@ def line_of(code: CodeType, number: int, at: int = -1) -> str:
 
 
 def _text_of(code: CodeType, number: int) -> str:
-    if text := linecache.getline(code.co_filename, number):
+    # By "<string>" Python 3.13 keeps the program of `python -c`, not that of an exec.
+    if code.co_filename != "<string>" and (text := linecache.getline(code.co_filename, number)):
         return text
     for source, mode in _told(code.co_filename):
         try:
