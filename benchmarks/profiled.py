@@ -71,12 +71,27 @@ def bare_calls() -> Step:
     return lambda: [x.exp() for _ in range(100)]
 
 
+def random_batches() -> Step:
+    """A batch that the step draws, as a synthetic task or a game has it."""
+    net = nn.Linear(16, 8)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def step() -> None:
+        x, y = torch.randn(16, 16), torch.randint(8, (16,))
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(x + torch.zeros(16)), y).backward()
+        optimizer.step()
+
+    return step
+
+
 STEPS: dict[str, tuple[Callable[[], Step], int]] = {
     "RNN of 50 steps": (lambda: workloads.rnn_50_steps(torch), 40),
     "RNNCell, 50 calls": (rnn_cell, 20),
     "MLP, small": (lambda: workloads.mlp_adam(torch), 300),
     "MLP": (mlp, 20),
     "CNN": (cnn, 3),
+    "drawn batches": (random_batches, 200),
     "100 x exp": (bare_calls, 200),
 }
 

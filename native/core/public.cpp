@@ -4,11 +4,13 @@
 #include "core/op.h"
 
 #include "core/override.h"
+#include "core/record.h"
 #include "core/remembered.h"
 
 #include <structmember.h>
 
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -178,8 +180,12 @@ PyObject* run_remembered(Public* p, PyObject* const* args, size_t nargsf, PyObje
   return result;
 }
 
+// A call that the core may make itself, as factories, is an op of the records.
 PyObject* run_explained(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Public* p = reinterpret_cast<Public*>(self);
+  std::optional<Record> run;
+  if (observed() && p->native && observing & kRecords)
+    run.emplace().begin(SpotKind::Op, self, program_site(), args, PyVectorcall_NARGS(nargsf));
   if (p->native) {
     PyObject* made = PyObject_Vectorcall(p->native, args, nargsf, kwnames);
     if (made != Py_NotImplemented) return made;

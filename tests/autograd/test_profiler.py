@@ -4,6 +4,7 @@ forks and one another. Sizes and orders are known beforehand; names are compared
 import gc
 import json
 import os
+import sys
 import threading
 import time
 import weakref
@@ -210,6 +211,43 @@ def test_compare_the_names_with_pytorch():
 
 
 # ---- what goes wrong meanwhile
+
+
+def test_factories_are_ops_of_the_records_and_run_no_python():
+    x, kept = torch.ones(4), torch.randn
+    calls = {
+        "randn": lambda: torch.randn(4),
+        "randint": lambda: torch.randint(5, (4,)),
+        "zeros": lambda: torch.zeros(4),
+        "arange": lambda: torch.arange(4),
+        "tensor": lambda: torch.tensor([1.0, 2.0]),
+        "new_zeros": lambda: x.new_zeros(4),
+        "full_like": lambda: torch.full_like(x, 2.0),
+        "normal_": x.normal_,
+        "bernoulli_": x.bernoulli_,
+        "to": lambda: x.to(torch.float64),
+    }
+    for call in calls.values():
+        call()
+    entered = []
+    references = sys.getrefcount(kept)
+    with profile() as prof:
+        for call in calls.values():
+            sys.setprofile(lambda frame, what, _: entered.append((frame.f_code, what)))
+            call()
+            sys.setprofile(None)
+            with pytest.raises((TypeError, RuntimeError)):
+                torch.zeros(-1)
+        nn.functional.dropout(x)
+    ran = {code.co_name for code, what in entered if what == "call"}
+    assert ran <= {"<lambda>"}
+    counts = {e.key: e.count for e in prof.key_averages()}
+    expected = {f"aten::{name}": 1 for name in calls} | {"aten::bernoulli_": 2}
+    expected["aten::zeros"] += len(calls)  # those that raised
+    assert {name: counts.get(name) for name in expected} == expected
+    del prof, counts
+    gc.collect()
+    assert sys.getrefcount(kept) == references
 
 
 def test_an_interrupt_ends_the_profile_and_leaves_nothing():

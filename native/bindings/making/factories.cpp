@@ -466,7 +466,7 @@ PyObject* to(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) 
   try {
     Making call{args, n};
     bool here = n > 1 && Making::names_cpu(args[1]);
-    if (observed() || n > 2 + here || (n > 1 + here && !call.read_dtype(args[1 + here]))) return no_kernel();
+    if (observed_closely() || n > 2 + here || (n > 1 + here && !call.read_dtype(args[1 + here]))) return no_kernel();
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
       PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n + k];
       const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };

@@ -111,12 +111,12 @@ struct Making {
   }
 };
 
-// A call of a program's that is observed is left to Python, too; a call of the library's is not (`inside`).
+// A call of a program's that is observed closely is left to Python, too; a call of the library's is not (`inside`).
 template <Ref (*make)(Making&), bool draws, bool inside>
 PyObject* made_by(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   try {
     Making call{args, n, draws};
-    Ref made = (inside || !observed()) && call.read(kwnames) ? make(call) : Ref();
+    Ref made = (inside || !observed_closely()) && call.read(kwnames) ? make(call) : Ref();
     if (!made || (call.wants_grad && !(is_floating(as_tensor(made)->dtype) || is_complex(as_tensor(made)->dtype))))
       return no_kernel();
     if (call.wants_grad && set_requires_grad(made.get(), Py_True, nullptr) < 0) return nullptr;

@@ -362,8 +362,11 @@ Ref bernoulli_of(Making& call) {
   return by_type(p->dtype, draw, p->data()) ? std::move(made) : Ref();
 }
 
-// 1 with a probability, else 0, in the shape of a tensor and in its type or another.
+// 1 with a probability, else 0, in the shape of a tensor and in its type or another. In the records
+// this is what torch's dropout calls.
 Ref bernoulli_like(Making& call) {
+  Record run;
+  if (observing & kRecords) run.begin("bernoulli_", call.args, call.n);
   double p;
   const Tensor* t = call.n == 2 ? call.model() : nullptr;
   Generator* g = t ? source(call) : nullptr;
