@@ -370,6 +370,21 @@ def test_steps_of_classes_that_are_made_meanwhile_are_ranges_and_nothing_stays()
     assert "step" not in vars(Mine) or Mine.step.__code__.co_filename == __file__
 
 
+@pytest.mark.parametrize("keeps", ["scheduler", "hook", "both"])
+def test_steps_of_an_optimizer_that_was_changed_before_are_ranges(keeps):
+    net = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    if keeps != "scheduler":
+        optimizer.register_step_post_hook(lambda *_: None)
+    if keeps != "hook":
+        torch.optim.lr_scheduler.StepLR(optimizer, 5)
+    net(torch.ones(1, 2)).sum().backward()
+    with profile() as prof:
+        optimizer.step()
+    counts = {e.key: e.count for e in prof.key_averages()}
+    assert counts["Optimizer.step#SGD.step"] == 1
+
+
 def test_a_captured_step_is_recorded_and_stays_captured():
     net = nn.Linear(3, 3)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
+from types import MethodType
 from typing import Any, ClassVar
 from weakref import WeakSet
 
@@ -259,6 +260,8 @@ class Optimizer:
         """
 
         def step(*args: Any, **kwargs: Any) -> object:
+            # The class's may have changed meanwhile.
+            inner = own or MethodType(type(self).step, self)
             for _, hook in listed(_pre_hooks, self._optimizer_step_pre_hooks):
                 result = hook(self, args, kwargs)
                 if result is None:
@@ -276,7 +279,7 @@ class Optimizer:
 
         with tables_lock:
             if "_step_without_hooks" not in self.__dict__:
-                inner = self._step_without_hooks = self.step
+                own = self._step_without_hooks = vars(self).get("step")
                 self.step = step  # type: ignore[method-assign]
 
     # --- saving and loading ---

@@ -165,18 +165,15 @@ def _note_steps(optimizer: Any) -> None:
     """
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
-    inner = optimizer.step
-    # A bound method would make the optimizer own a function that owns the optimizer.
-    function = getattr(inner, "__func__", None)
-    bound: Any = inner if function is None else None
-    owner = weakref.ref(optimizer)
+    own = vars(optimizer).get("step")
+    owner = weakref.ref(optimizer)  # else the optimizer would own a function that owns it
 
     def step(*args: object, **kwargs: object) -> object:
         target: Any = owner()
         target._opt_called = True
-        if function is None:
-            return bound(*args, **kwargs)
-        return function(target, *args, **kwargs)
+        if own is not None:
+            return own(*args, **kwargs)
+        return type(target).step(target, *args, **kwargs)  # which may have changed meanwhile
 
     step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     optimizer.step = step
