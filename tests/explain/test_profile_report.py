@@ -143,6 +143,20 @@ def test_what_ran_before_and_after_is_not_in_it_and_nothing_stays():
     assert torch.optim.Optimizer.zero_grad is step
 
 
+def test_a_step_that_calls_the_step_of_its_class_is_one():
+    class Own(torch.optim.SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    net = nn.Linear(2, 2)
+    optimizer = Own(net.parameters(), lr=0.1)
+    with explain.profile() as taken:
+        for _ in range(5):
+            net(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+    assert taken.parts["optimizer"].calls == 5
+
+
 def test_a_profile_inside_of_one_is_refused_and_the_outer_goes_on():
     with explain.profile() as taken:
         with pytest.raises(RuntimeError, match="being taken already"), explain.profile():

@@ -134,9 +134,11 @@ class profile(Shown):
 
 
 def _begins(spot: Spot) -> bool:
-    """Whether a part of the step begins with the spot; `zero_grad` is no step."""
-    if isinstance(spot.what, Phase):
-        return "zero_grad" not in spot.what.name
+    """Whether a part of the step begins with the spot; `zero_grad` is no step, and neither is what
+    a step calls, as that of the class above."""
+    if isinstance(phase := spot.what, Phase):
+        above = (s.what for s in spot.above() if s is not spot and isinstance(s.what, Phase))
+        return "zero_grad" not in phase.name and all(s.part != phase.part for s in above)
     return spot.is_module and len(spot.path) == 1
 
 
