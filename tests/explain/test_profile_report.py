@@ -1,6 +1,7 @@
 """`explain.profile`: sums that are known beforehand, and the page in a browser."""
 
 import re
+import threading
 import time
 
 import pytest
@@ -155,6 +156,30 @@ def test_a_step_that_calls_the_step_of_its_class_is_one():
             net(torch.ones(1, 2)).sum().backward()
             optimizer.step()
     assert taken.parts["optimizer"].calls == 5
+
+
+def test_other_threads_are_in_all_tables_but_the_first():
+    net, ready, done = Slow(0.02), threading.Event(), threading.Event()
+
+    class Stuck(nn.Module):
+        def forward(self, x):
+            net(x)
+            ready.set()
+            done.wait()
+
+    thread = threading.Thread(target=Stuck(), args=(torch.ones(1, 4),))
+    with explain.profile() as taken:
+        thread.start()
+        ready.wait()
+    done.set()
+    thread.join()
+    parts = {part: row.ns for part, row in taken.parts.items()}
+    assert parts == dict.fromkeys(parts, 0) | {"rest": taken.wall_ns}
+    for rows in (taken.modules, taken.lines, taken.ops):
+        assert sum(row.ns for row in rows) >= 20e6
+        assert min(row.ns for row in rows) >= 0  # of a call that goes on, what ended in it
+    assert "linear" in {row.name for row in taken.ops}
+    assert re.search("; [0-9.]+ ms in other threads, which all tables but the first", str(taken))
 
 
 def test_a_profile_inside_of_one_is_refused_and_the_outer_goes_on():

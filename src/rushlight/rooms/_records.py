@@ -345,9 +345,8 @@ def _read(
             around.children.append(spot)
         spots.append(spot)
     spots[0].ns, spots[0].runs = stop - start, 1
-    for spot in spots[1:]:
-        if spot.kind == THREAD:
-            spot.ns = sum(child.ns for child in spot.children)
+    for spot in reversed(spots[1:]):  # a thread, and what has not ended in one
+        spot.ns = max(spot.ns, sum(child.ns for child in spot.children))
     name_modules(spots, {})
     whole, halves = array("q", runs), array("I", runs)
     found = (

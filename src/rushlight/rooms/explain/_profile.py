@@ -1,8 +1,9 @@
 """Where the time of a program goes: by part of the training step, by module, by line and by op.
 
 The figures are sums over the spots of `_records`, of the time that a spot took itself: each
-nanosecond of the program's own thread is counted once, so that each table adds up to the wall
-clock. Time outside of all spots is the rest: Python, and libraries that are none of ours.
+nanosecond of a thread is counted once. The parts are those of the program's own thread and add up
+to the wall clock; the other tables have all threads, without time outside of all spots, which is
+the rest: Python, and libraries that are none of ours.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class profile(Shown):
         own = [spot for spot in self.records.spots if spot.thread is root.thread]
         self.parts = {part: Row(part) for part in PARTS}
         self.parts |= {row.name: row for row in _rows(own, part_of, _begins)}
-        inside = [spot for spot in own if spot is not root]
+        inside = [spot for spot in self.records.spots if spot.parent is not None]
         self.modules = _rows(inside, lambda s: s.module, lambda s: s.is_module)
         self.lines = _rows(inside, place_of)
         self.ops = _rows(inside, lambda s: title_of(s) if s.kind != _records.RANGE else "")
@@ -109,6 +110,9 @@ class profile(Shown):
         if at is not None:
             said += f"; at most {size_text(self.records.peak)} of tensors, after {title_of(at)}"
             said += f" at {place_of(at)}" * bool(at.file)
+        others = sum(spot.ns for spot in self.records.spots[1:] if spot.parent is None)
+        if others:
+            said += f"; {time_text(others)} in other threads, which all tables but the first have"
         return said
 
     def tables(self) -> list[list[list[str]]]:

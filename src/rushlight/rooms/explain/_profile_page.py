@@ -38,7 +38,7 @@ def _data(of: profile) -> dict[str, Any]:
     return {
         "title": of.title or "profile",
         "summary": of.summary,
-        "flame": _flame(of, [of.records.root]),
+        "flame": _flame(of, [spot for spot in of.records.spots if spot.parent is None]),
         "tables": [cells[: _MOST + 1] for cells in of.tables()],
     }
 
