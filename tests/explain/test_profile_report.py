@@ -182,6 +182,18 @@ def test_other_threads_are_in_all_tables_but_the_first():
     assert re.search("; [0-9.]+ ms in other threads, which all tables but the first", str(taken))
 
 
+def test_a_profile_that_has_not_ended_says_so():
+    taken = explain.profile()
+    assert repr(taken) == "<profile, not ended>"
+    with taken:
+        assert repr(taken) == "<profile, not ended>"
+        for figures in ("parts", "modules", "lines", "ops"):
+            with pytest.raises(RuntimeError, match="has not ended"):
+                getattr(taken, figures)
+    assert repr(taken).startswith("the block: ")
+    assert taken.parts
+
+
 def test_a_profile_inside_of_one_is_refused_and_the_outer_goes_on():
     with explain.profile() as taken:
         with pytest.raises(RuntimeError, match="being taken already"), explain.profile():

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -60,11 +61,6 @@ class profile(Shown):
     True
     """
 
-    parts: dict[str, Row]
-    modules: list[Row]
-    lines: list[Row]
-    ops: list[Row]
-
     def __init__(self, *, title: str = "", shapes: bool = False) -> None:
         self.title = title
         self._taken = _records.taken(_MOST_RUNS, shapes)
@@ -82,14 +78,32 @@ class profile(Shown):
         known = names_for(vars(sys.modules["__main__"])).modules
         variables = {id(module): name for name, module in known.items()}
         _records.name_modules(self.records.spots, variables)
-        root = self.records.root
-        own = [spot for spot in self.records.spots if spot.thread is root.thread]
-        self.parts = {part: Row(part) for part in PARTS}
-        self.parts |= {row.name: row for row in _rows(own, part_of, _begins)}
-        inside = [spot for spot in self.records.spots if spot.parent is not None]
-        self.modules = _rows(inside, lambda s: s.module, lambda s: s.is_module)
-        self.lines = _rows(inside, place_of)
-        self.ops = _rows(inside, lambda s: title_of(s) if s.kind != _records.RANGE else "")
+
+    @cached_property
+    def parts(self) -> dict[str, Row]:
+        """The parts of a training step, in the thread that began the block."""
+        own = [spot for spot in self.records.spots if spot.thread is self.records.root.thread]
+        found = {part: Row(part) for part in PARTS}
+        return found | {row.name: row for row in _rows(own, part_of, _begins)}
+
+    @cached_property
+    def modules(self) -> list[Row]:
+        """The modules of a program, in all threads."""
+        return _rows(self._inside, lambda s: s.module, lambda s: s.is_module)
+
+    @cached_property
+    def lines(self) -> list[Row]:
+        """The program's lines, in all threads."""
+        return _rows(self._inside, place_of)
+
+    @cached_property
+    def ops(self) -> list[Row]:
+        """The ops, in all threads."""
+        return _rows(self._inside, lambda s: title_of(s) if s.kind != _records.RANGE else "")
+
+    @property
+    def _inside(self) -> Iterable[Spot]:
+        return (spot for spot in self.records.spots if spot.parent is not None)
 
     @property
     def records(self) -> Records:
@@ -123,6 +137,8 @@ class profile(Shown):
         return [_cells(title, rows, total) for title, rows in named.items()]
 
     def __str__(self) -> str:
+        if self._taken.records is None:
+            return "<profile, not ended>"
         blocks = [_block(cells) for cells in self.tables() if len(cells) > 1]
         return "\n\n".join([f"{self.title or 'the block'}: {self.summary}", *blocks]) + "\n"
 
