@@ -288,6 +288,17 @@ def test_rounds_that_a_name_holds_are_named():
     assert explain.saved(total).rounds.startswith("4 rounds of ")
 
 
+def test_rounds_are_named_where_backward_has_freed_them():
+    model, total = nn.Linear(2, 1), 0
+    for _ in range(20):
+        loss = model(torch.ones(3, 2)).pow(2).mean()
+        loss.backward()
+        total = total + loss
+    first, second = lines(explain.saved(total))
+    assert first.startswith("no tensors are saved: a backward at ")
+    assert second.startswith("20 rounds of ") and "held by `total`; use .item()" in second
+
+
 def test_sums_that_are_meant_have_no_sentence():
     w = leaf(2)
     state, total = w, 0

@@ -70,7 +70,7 @@ class SavedTable(Shown):
     def __str__(self) -> str:
         if not self.rows:
             why = "" if self.gone is None else f": a backward{self.gone} freed them"
-            return f"no tensors are saved{why}"
+            return f"no tensors are saved{why}" + (self.rounds and f"\n{self.rounds}")
         head = ["op", "saved", "name", "tensor", "bytes", "", "module", "line"]
         alike: dict[tuple[str, ...], list[SavedRow]] = {}
         for row in self.rows:
