@@ -311,3 +311,11 @@ def test_sums_that_are_meant_have_no_sentence():
     for n in range(5):
         heads = heads + (trunk * n).sum()
     assert explain.saved(heads).rounds == ""
+    a, b, c, d = (leaf(2) for _ in range(4))
+    one = a.exp().sum() + a.sin().sum() + a.cos().sum() + a.tanh().sum()  # no loop
+    assert explain.saved(one).rounds == ""
+    assert explain.saved([a.exp().sum(), a.exp().sum(), a.exp().sum()]).rounds == ""
+    penalty = 0
+    for p in (a, b, c, d):
+        penalty = penalty + p.pow(2).sum()
+    assert explain.saved(penalty).rounds == ""

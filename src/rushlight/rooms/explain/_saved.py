@@ -148,14 +148,18 @@ def _table(graph: Graph) -> SavedTable:
 
 def _rounds(graph: Graph) -> str:
     """A sentence about the graphs of a loop's rounds that a list holds, or a number to which each
-    round adds; "" where the rounds share more than leaves, as the steps of a recurrent network."""
+    round adds; "" where the rounds share more than leaves, as the steps of a recurrent network, or
+    nothing, as a sum over all parameters."""
     ends = [node for node, _ in graph.roots]
-    alike = len({node.place for node in ends}) == 1 and not any(node.shape for node in ends)
+    alike = len({_site(node) for node in ends}) == 1 and not any(node.shape for node in ends)
     labels = [node.label.partition("[")[0] for node in ends]
     found = [(max(labels, key=labels.count), ends[0], ends)] if alike else []
     found += [(node.label, node, terms) for node, terms in _sums(graph).items()]
     name, node, terms = max(found, key=lambda each: len(each[2]), default=("", None, []))
-    if node is None or len(terms) < 3 or _calls(terms[-1]) & _calls(terms[-2]):
+    if node is None or len(terms) < 3:
+        return ""
+    shared = _behind(terms[-1]) & _behind(terms[-2])
+    if {each.kind for each in shared} != {"leaf"}:
         return ""
     return (
         f"{len(terms)} rounds of {node.place} are held by `{name or 'a sum'}`; "
@@ -171,21 +175,25 @@ def _sums(graph: Graph) -> dict[Node, list[Node]]:
         given = sorted((edge.target for edge in node.edges), key=lambda n: n.sequence)
         if node.title in ("add", "add_") and node.place and not node.shape and given:
             before = given[0] if len(given) == 2 and given[1].kind != "leaf" else None
-            goes_on = before in found and before.place == node.place
+            goes_on = before in found and _site(before) == _site(node)
             terms = found.pop(before) if before is not None and goes_on else []
             found[node] = [*terms, given[-1]]
     return found
 
 
-def _calls(node: Node) -> set[Node]:
-    """The calls behind a node, itself included."""
+def _site(node: Node) -> object:
+    """The call that made a node: equal in the rounds of a loop, another for each `+` of a line."""
+    return _core.site_of(node.node) or node
+
+
+def _behind(node: Node) -> set[Node]:
+    """The calls and leaves behind a node, itself included."""
     found = {node}
     waiting = [node]
     while waiting:
-        for edge in waiting.pop().edges:
-            if edge.target.kind != "leaf" and edge.target not in found:
-                found.add(edge.target)
-                waiting.append(edge.target)
+        new = {edge.target for edge in waiting.pop().edges} - found
+        found |= new
+        waiting += new
     return found
 
 
