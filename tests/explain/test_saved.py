@@ -288,6 +288,33 @@ def test_rounds_that_a_name_holds_are_named():
     assert explain.saved(total).rounds.startswith("4 rounds of ")
 
 
+def test_a_holder_without_a_name_is_no_name():
+    class Run:
+        total, losses = 0, []
+
+    run, w = Run(), leaf(2)
+    for _ in range(4):
+        run.total = run.total + (w * 2).exp().sum()
+        run.losses.append((w * 2).exp().sum())
+    assert " held by a sum; use" in explain.saved(run.total).rounds
+    assert " held by a list; use" in explain.saved(run.losses).rounds
+
+
+def test_rounds_of_other_sums_and_of_outputs():
+    w, total, left, outs = leaf(2), torch.zeros(1), 0, []
+    for _ in range(4):
+        total += (w * 2).exp().sum()
+        left = left - (w * 2).exp().sum()
+        outs.append(w * 2)
+    assert "held by `total`; use .item()" in explain.saved(total).rounds
+    assert "held by `left`; use .item()" in explain.saved(left).rounds
+    assert "held by `outs`; use .detach() where only the values" in explain.saved(outs).rounds
+    make = lambda: w.exp()
+    anchor, near, far = make(), make(), make()
+    assert explain.saved([anchor, near, far]).rounds == ""
+    assert explain.saved([make(), make(), make()]).rounds == ""
+
+
 def test_rounds_are_named_where_backward_has_freed_them():
     model, total = nn.Linear(2, 1), 0
     for _ in range(20):

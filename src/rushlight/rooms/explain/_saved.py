@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from .. import _core
 from .._base.dtypes import dtype
@@ -17,6 +18,7 @@ __all__ = ["SavedRow", "SavedTable", "saved"]
 
 _MOST = 100
 """How many lines are printed; equal rows are one."""
+_SUMS = ("add", "add_", "sub", "sub_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,20 +153,21 @@ def _rounds(graph: Graph) -> str:
     round adds; "" where the rounds share more than leaves, as the steps of a recurrent network, or
     nothing, as a sum over all parameters."""
     ends = [node for node, _ in graph.roots]
-    alike = len({_site(node) for node in ends}) == 1 and not any(node.shape for node in ends)
     labels = [node.label.partition("[")[0] for node in ends]
-    found = [(max(labels, key=labels.count), ends[0], ends)] if alike else []
-    found += [(node.label, node, terms) for node, terms in _sums(graph).items()]
-    name, node, terms = max(found, key=lambda each: len(each[2]), default=("", None, []))
-    if node is None or len(terms) < 3:
-        return ""
-    shared = _behind(terms[-1]) & _behind(terms[-2])
-    if {each.kind for each in shared} != {"leaf"}:
-        return ""
-    return (
-        f"{len(terms)} rounds of {node.place} are held by `{name or 'a sum'}`; "
-        "use .item() where only the number is wanted"
-    )
+    name = max(labels, key=labels.count)
+    alike = len({_site(node) for node in ends}) == 1 and labels.count(name) > 1
+    of_loop = alike and (name or prod(ends[0].shape) == 1)  # not the results of one call
+    found = [(f"`{name}`" if name else "a list", ends[0], ends)] if of_loop else []
+    for node, terms in _sums(graph).items():
+        found.append((f"`{node.label}`" if node.label else "a sum", node, terms))
+    for holder, node, terms in sorted(found, key=lambda each: -len(each[2])):
+        if len(terms) > 2:
+            shared = _behind(terms[-1]) & _behind(terms[-2])
+            if {each.kind for each in shared} == {"leaf"}:
+                one = prod(node.shape) == 1
+                use = ".item() where only the number is" if one else ".detach() where only the values are"
+                return f"{len(terms)} rounds of {node.place} are held by {holder}; use {use} wanted"
+    return ""
 
 
 def _sums(graph: Graph) -> dict[Node, list[Node]]:
@@ -173,7 +176,7 @@ def _sums(graph: Graph) -> dict[Node, list[Node]]:
     found: dict[Node, list[Node]] = {}
     for node in reversed(graph.nodes):  # an argument before what was made of it
         given = sorted((edge.target for edge in node.edges), key=lambda n: n.sequence)
-        if node.title in ("add", "add_") and node.place and not node.shape and given:
+        if node.title in _SUMS and node.place and prod(node.shape) == 1 and given:
             before = given[0] if len(given) == 2 and given[1].kind != "leaf" else None
             goes_on = before in found and _site(before) == _site(node)
             terms = found.pop(before) if before is not None and goes_on else []
