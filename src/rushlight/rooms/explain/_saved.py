@@ -160,13 +160,13 @@ def _rounds(graph: Graph) -> str:
     found = [(f"`{name}`" if name else "a list", ends[0], ends)] if of_loop else []
     for node, terms in _sums(graph).items():
         found.append((f"`{node.label}`" if node.label else "a sum", node, terms))
-    for holder, node, terms in sorted(found, key=lambda each: -len(each[2])):
-        if len(terms) > 2:
-            shared = _behind(terms[-1]) & _behind(terms[-2])
-            if {each.kind for each in shared} == {"leaf"}:
-                one = prod(node.shape) == 1
-                use = ".item() where only the number is" if one else ".detach() where only the values are"
-                return f"{len(terms)} rounds of {node.place} are held by {holder}; use {use} wanted"
+    for holder, node, terms in sorted(found, key=lambda each: -len(each[2]))[:8]:
+        shared = _behind(terms[-1]) & _behind(terms[-2]) if len(terms) > 2 else set()
+        if {each.kind for each in shared} == {"leaf"}:
+            rounds = f"{len(terms)} rounds of {node.place} are held by {holder}"
+            one = prod(node.shape) == 1
+            call, what = ("item", "number is") if one else ("detach", "values are")
+            return f"{rounds}; use .{call}() where only the {what} wanted"
     return ""
 
 
