@@ -82,8 +82,8 @@ class _Magics:
             return run()
 
     def _compiled(self, cell: str) -> Callable[[], object]:
-        """What runs a cell in the notebook's names, its lines counted from the magic's on, and
-        gives the value of the last expression, where none of IPython's semicolons ends the cell."""
+        """A function that runs a cell in the notebook's names, its lines counted from the magic's
+        on, and gives the value of the last expression, where no semicolon of IPython's ends it."""
         __tracebackhide__ = True
         shell = self._shell
         blank = len(cell) - len(cell.lstrip("\n"))  # which IPython strips, and the magic's line
