@@ -172,6 +172,20 @@ def test_what_a_program_puts_in_the_place_of_a_member_stays():
     output(program)
 
 
+def test_the_package_can_be_loaded_anew():
+    program = """
+        import importlib
+        import rushlight as torch
+
+        importlib.reload(torch)
+        assert "backends" in vars(torch)
+        w = torch.ones(2, requires_grad=True)
+        assert len(torch.explain.graph(w * w).nodes) == 2
+        importlib.reload(torch)
+    """
+    output(program)
+
+
 def test_nothing_is_left_unread():
     program = """
         import rushlight as torch

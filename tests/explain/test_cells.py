@@ -133,6 +133,24 @@ def test_one_bad_value_in_any_tile_is_seen():
     assert pixels.shape == (256, 256) and (pixels == -1).sum() == 1
 
 
+def test_a_tensor_of_many_dimensions_is_cut():
+    html = torch.zeros(1).expand([2] * 26)._repr_html_()
+    assert len(html) < 100_000 and "of 2,097,152 of 67,108,864 elements" in html
+    assert "tensor([[[[[[[[[[0." in torch.zeros([2] * 10)._repr_html_()
+
+
+def test_a_module_that_fails_is_shown_by_its_text():
+    class Unmade(nn.Module):
+        def __init__(self):
+            pass
+
+    class Odd(nn.Module):
+        def extra_repr(self):
+            return self.nothing
+
+    assert Unmade()._repr_html_() is None and Odd()._repr_html_() is None
+
+
 def test_it_is_said_where_not_all_was_looked_at():
     t = torch.zeros(10_000_000)
     t[::2] = 4

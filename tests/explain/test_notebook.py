@@ -62,7 +62,12 @@ CELLS = {
     "raises": "%%explain\n\n\nw.nothing",
     "bad": "%%explain three\n1",
     "profile": "%%profile\nthe = (w * w).sum()\nthe.backward()",
+    "stopped": "%%explain\n(w * 2).sum().backward()\nraise KeyboardInterrupt",
+    "zero": "%%explain 0\nw.sum().backward()",
     "no profile": "%%profile\n1\nw.nothing",
+    "profile of what": "%%profile abc\n1",
+    "no Python": "%%explain\nw.sum()\ndef f(:",
+    "waits": "%%profile\nimport asyncio\nawait asyncio.sleep(0)",
     "define": "def twice(v):\n    return v.exp() * 2",
     "call": "print(explain.tree(twice(w * 3)))",
     "fails": "nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(5, 1))(torch.ones(4, 2))",
@@ -99,6 +104,7 @@ def place(cells, name, line):
 
 def test_cells_raise_what_they_should(cells):
     wrong = {"second", "write", "nan", "raises", "bad", "no profile", "fails"}
+    wrong |= {"stopped", "zero", "profile of what", "no Python", "waits"}
     assert {name for name, cell in cells.items() if cell["error"]} == wrong
 
 
@@ -160,6 +166,14 @@ def test_errors_inside_of_the_magic_have_their_line(cells):
     assert f"Cell In[{cells['raises']['number']}], line 4" in cells["raises"]["out"]
     assert "_magics.py" not in cells["raises"]["out"]
     assert "takes the number of a backward, got 'three'" in cells["bad"]["error"]
+    assert "takes the number of a backward, got '0'" in cells["zero"]["error"]
+    assert "%%profile takes no argument, got 'abc'" in cells["profile of what"]["error"]
+
+
+def test_a_cell_that_cannot_run_says_why(cells):
+    assert f"Cell In[{cells['no Python']['number']}], line 3\n" in cells["no Python"]["out"]
+    assert "A cell under a magic cannot wait" in cells["waits"]["error"]
+    assert not cells["no Python"]["data"] and not cells["waits"]["data"]
 
 
 def test_profile_shows_a_table_and_a_page(cells):
@@ -170,12 +184,19 @@ def test_profile_shows_a_table_and_a_page(cells):
     assert re.search(r"\nMulBackward0 ", table["text/plain"])
     data = page_of({"data": [page]})
     assert data["title"] == f"In[{cell['number']}]"
-    assert {"part", "module", "line", "op"} == {of["title"] for of in data["tables"]}
+    titles = {table[0][0] for table in data["tables"]}
+    assert titles == {"part of the step", "module", "line", "op"}
 
 
 def test_a_cell_under_profile_raises_its_own_error(cells):
     assert f"Cell In[{cells['no profile']['number']}], line 3" in cells["no profile"]["out"]
-    assert "_magics.py" not in cells["no profile"]["out"] and not cells["no profile"]["data"]
+    assert "_magics.py" not in cells["no profile"]["out"]
+
+
+def test_a_cell_that_stops_shows_what_it_had(cells):
+    assert page_of(cells["stopped"])["step"] == 1
+    table, page = cells["no profile"]["data"]
+    assert " in all" in table["text/plain"] and page_of({"data": [page]})["tables"]
 
 
 def test_a_function_of_an_earlier_cell_is_named_by_its_cell(cells):

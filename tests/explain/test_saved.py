@@ -288,6 +288,44 @@ def test_rounds_that_a_name_holds_are_named():
     assert explain.saved(total).rounds.startswith("4 rounds of ")
 
 
+def test_a_holder_without_a_name_is_no_name():
+    class Run:
+        total, losses = 0, []
+
+    run, w = Run(), leaf(2)
+    for _ in range(4):
+        run.total = run.total + (w * 2).exp().sum()
+        run.losses.append((w * 2).exp().sum())
+    assert " held by a sum; use" in explain.saved(run.total).rounds
+    assert " held by a list; use" in explain.saved(run.losses).rounds
+
+
+def test_rounds_of_other_sums_and_of_outputs():
+    w, total, left, outs = leaf(2), torch.zeros(1), 0, []
+    for _ in range(4):
+        total += (w * 2).exp().sum()
+        left = left - (w * 2).exp().sum()
+        outs.append(w * 2)
+    assert "held by `total`; use .item()" in explain.saved(total).rounds
+    assert "held by `left`; use .item()" in explain.saved(left).rounds
+    assert "held by `outs`; use .detach() where only the values" in explain.saved(outs).rounds
+    make = lambda: w.exp()
+    anchor, near, far = make(), make(), make()
+    assert explain.saved([anchor, near, far]).rounds == ""
+    assert explain.saved([make(), make(), make()]).rounds == ""
+
+
+def test_rounds_are_named_where_backward_has_freed_them():
+    model, total = nn.Linear(2, 1), 0
+    for _ in range(20):
+        loss = model(torch.ones(3, 2)).pow(2).mean()
+        loss.backward()
+        total = total + loss
+    first, second = lines(explain.saved(total))
+    assert first.startswith("no tensors are saved: a backward at ")
+    assert second.startswith("20 rounds of ") and "held by `total`; use .item()" in second
+
+
 def test_sums_that_are_meant_have_no_sentence():
     w = leaf(2)
     state, total = w, 0
@@ -300,3 +338,11 @@ def test_sums_that_are_meant_have_no_sentence():
     for n in range(5):
         heads = heads + (trunk * n).sum()
     assert explain.saved(heads).rounds == ""
+    a, b, c, d = (leaf(2) for _ in range(4))
+    one = a.exp().sum() + a.sin().sum() + a.cos().sum() + a.tanh().sum()  # no loop
+    assert explain.saved(one).rounds == ""
+    assert explain.saved([a.exp().sum(), a.exp().sum(), a.exp().sum()]).rounds == ""
+    penalty = 0
+    for p in (a, b, c, d):
+        penalty = penalty + p.pow(2).sum()
+    assert explain.saved(penalty).rounds == ""

@@ -108,7 +108,8 @@ class _Whole(ModuleType):
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         names = names_in(self)
-        for name in names["__all__"]:
+        reloads = sys._getframe(1).f_code.co_filename.startswith("<frozen importlib.")
+        for name in () if reloads else names["__all__"]:  # a reload has no paths yet
             getattr(self, name)
         return names
 

@@ -75,7 +75,10 @@ def cell_html(value: object) -> str | None:
     """A tensor or a module as HTML; None where its text says all that can be said."""
     with quiet(), np.errstate(all="ignore"):
         if isinstance(value, Module):
-            return _Tree(value).html
+            try:
+                return _Tree(value).html
+            except Exception:  # of the program: no super().__init__(), an extra_repr that fails
+                return None
         return _tensor(value) if _has_values(value) else None
 
 
@@ -96,10 +99,16 @@ def _tensor(t: Tensor) -> str:
     if _has_values(gradient):
         figures.append(_figure(_array(gradient), f"gradient, norm {_norm(gradient)}"))
     return (
-        f'{_STYLE}<div class="rl-cell"><pre>{html.escape(repr(t))}</pre>'
+        f'{_STYLE}<div class="rl-cell"><pre>{html.escape(_text(t))}</pre>'
         f'<span class="soft">{html.escape(" · ".join(facts))}</span>'
         f"<div>{''.join(figures)}</div></div>"
     )
+
+
+def _text(t: Tensor) -> str:
+    """As at the prompt; of many dimensions even the edges are too much to be read."""
+    edges = math.prod(min(n, 6) for n in t.shape)
+    return "…" if t.dim() > 6 and edges > 10_000 else repr(t)
 
 
 def _has_values(t: object) -> TypeGuard[Tensor]:
@@ -118,8 +127,7 @@ def _norm(t: Tensor) -> str:
 def _array(t: Tensor) -> Array:
     """The values as real numbers: of complex ones the magnitudes, of many some rows."""
     t = t.detach()
-    step = -(-t.numel() // _MOST)
-    if step > 1:
+    while (step := -(-t.numel() // _MOST)) > 1:
         widest = max(range(t.dim()), key=lambda d: t.shape[d])
         t = t[(slice(None),) * widest + (slice(None, None, step),)]
     return _real(t.cpu()).numpy()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from traceback import walk_stack
 from typing import Any, TypeAlias
 
@@ -37,9 +38,10 @@ class _Magics:
         from . import page
 
         __tracebackhide__ = True
-        if line.strip() and not line.strip().isdecimal():
-            raise ValueError(f"%%explain takes the number of a backward, got {line.strip()!r}.")
-        step = int(line.strip() or 1)
+        number = line.strip() or "1"
+        if not number.isdecimal() or not int(number):
+            raise ValueError(f"%%explain takes the number of a backward, got {number!r}.")
+        step, run = int(number), self._compiled(cell)
         seen: list[Shown | None] = []  # of each backward; a page of the one that is wanted
 
         def told(now: Pass) -> None:
@@ -49,17 +51,17 @@ class _Magics:
         follow(told)
         try:
             with recording() if step == 1 else nullcontext():
-                value = self._run(cell)
+                value = run()
         except BaseException as error:
             without_own_frames(error)
             raise
         finally:
             unfollow(told)
-        if len(seen) >= step:
-            _show(seen[step - 1])
-        elif isinstance(value, Tensor) and value.requires_grad and not seen:
+            if len(seen) >= step:
+                _show(seen[step - 1])
+        if isinstance(value, Tensor) and value.requires_grad and not seen:
             return page(value)
-        else:
+        if len(seen) < step:
             said = f"the cell called backward {counted(len(seen), 'time')}"
             rest = "" if seen else " A cell that calls none can end in a loss."
             print(f"%%explain: {said}, and number {step} was wanted.{rest}")
@@ -71,27 +73,40 @@ class _Magics:
         from ._profile_page import page
 
         __tracebackhide__ = True
-        with profile(title=_running()) as seen:
-            value = self._run(cell)
-        _show(seen)
-        _show(Framed(page(seen), 600))
-        return value
+        if line.strip():
+            raise ValueError(f"%%profile takes no argument, got {line.strip()!r}.")
+        run = self._compiled(cell)
+        with ExitStack() as after, profile(title=_running()) as seen:
+            after.callback(lambda: _show(Framed(page(seen), 600)))
+            after.callback(_show, seen)
+            return run()
 
-    def _run(self, cell: str) -> object:
-        """Run a cell in the notebook's names, its lines counted from the magic's on; the value of
-        the last expression, where none of IPython's semicolons ends the cell."""
+    def _compiled(self, cell: str) -> Callable[[], object]:
+        """A function that runs a cell in the notebook's names, its lines counted from the magic's
+        on, and gives the value of the last expression, where no semicolon of IPython's ends it."""
         __tracebackhide__ = True
         shell = self._shell
         blank = len(cell) - len(cell.lstrip("\n"))  # which IPython strips, and the magic's line
         text = "\n" * (1 + blank) + shell.transform_cell(cell)
-        tree = shell.transform_ast(shell.compile.ast_parse(text))
         file = shell.compile.cache(text, int(_running()[3:-1]), raw_code=cell)
+        tree = shell.transform_ast(shell.compile.ast_parse(text, file))
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        exec(shell.compile(tree, file, "exec"), shell.user_ns)
-        if last is None:
-            return None
-        value = eval(shell.compile(ast.Expression(last.value), file, "eval"), shell.user_ns)
-        return None if text.rstrip().endswith(";") else value
+        value = ast.Expression(ast.Constant(None) if last is None else last.value)
+        try:
+            body = shell.compile(tree, file, "exec")
+            end = shell.compile(ast.fix_missing_locations(value), file, "eval")
+        except SyntaxError as error:
+            if re.search("await|async", error.msg):
+                error.msg += ". A cell under a magic cannot wait: explain.profile() and page() can"
+            raise
+
+        def run() -> object:
+            __tracebackhide__ = True
+            exec(body, shell.user_ns)
+            found = eval(end, shell.user_ns)
+            return None if text.rstrip().endswith(";") else found
+
+        return run
 
 
 def _running() -> str:

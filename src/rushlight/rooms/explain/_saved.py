@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from .. import _core
 from .._base.dtypes import dtype
@@ -17,6 +18,7 @@ __all__ = ["SavedRow", "SavedTable", "saved"]
 
 _MOST = 100
 """How many lines are printed; equal rows are one."""
+_SUMS = ("add", "add_", "sub", "sub_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class SavedTable(Shown):
     def __str__(self) -> str:
         if not self.rows:
             why = "" if self.gone is None else f": a backward{self.gone} freed them"
-            return f"no tensors are saved{why}"
+            return f"no tensors are saved{why}" + (self.rounds and f"\n{self.rounds}")
         head = ["op", "saved", "name", "tensor", "bytes", "", "module", "line"]
         alike: dict[tuple[str, ...], list[SavedRow]] = {}
         for row in self.rows:
@@ -148,19 +150,24 @@ def _table(graph: Graph) -> SavedTable:
 
 def _rounds(graph: Graph) -> str:
     """A sentence about the graphs of a loop's rounds that a list holds, or a number to which each
-    round adds; "" where the rounds share more than leaves, as the steps of a recurrent network."""
+    round adds; "" where the rounds share more than leaves, as the steps of a recurrent network, or
+    nothing, as a sum over all parameters."""
     ends = [node for node, _ in graph.roots]
-    alike = len({node.place for node in ends}) == 1 and not any(node.shape for node in ends)
     labels = [node.label.partition("[")[0] for node in ends]
-    found = [(max(labels, key=labels.count), ends[0], ends)] if alike else []
-    found += [(node.label, node, terms) for node, terms in _sums(graph).items()]
-    name, node, terms = max(found, key=lambda each: len(each[2]), default=("", None, []))
-    if node is None or len(terms) < 3 or _calls(terms[-1]) & _calls(terms[-2]):
-        return ""
-    return (
-        f"{len(terms)} rounds of {node.place} are held by `{name or 'a sum'}`; "
-        "use .item() where only the number is wanted"
-    )
+    name = max(labels, key=labels.count)
+    alike = len({_site(node) for node in ends}) == 1 and labels.count(name) > 1
+    of_loop = alike and (name or prod(ends[0].shape) == 1)  # not the results of one call
+    found = [(f"`{name}`" if name else "a list", ends[0], ends)] if of_loop else []
+    for node, terms in _sums(graph).items():
+        found.append((f"`{node.label}`" if node.label else "a sum", node, terms))
+    for holder, node, terms in sorted(found, key=lambda each: -len(each[2]))[:8]:
+        shared = _behind(terms[-1]) & _behind(terms[-2]) if len(terms) > 2 else set()
+        if {each.kind for each in shared} == {"leaf"}:
+            rounds = f"{len(terms)} rounds of {node.place} are held by {holder}"
+            one = prod(node.shape) == 1
+            call, what = ("item", "number is") if one else ("detach", "values are")
+            return f"{rounds}; use .{call}() where only the {what} wanted"
+    return ""
 
 
 def _sums(graph: Graph) -> dict[Node, list[Node]]:
@@ -169,23 +176,27 @@ def _sums(graph: Graph) -> dict[Node, list[Node]]:
     found: dict[Node, list[Node]] = {}
     for node in reversed(graph.nodes):  # an argument before what was made of it
         given = sorted((edge.target for edge in node.edges), key=lambda n: n.sequence)
-        if node.title in ("add", "add_") and node.place and not node.shape and given:
+        if node.title in _SUMS and node.place and prod(node.shape) == 1 and given:
             before = given[0] if len(given) == 2 and given[1].kind != "leaf" else None
-            goes_on = before in found and before.place == node.place
+            goes_on = before in found and _site(before) == _site(node)
             terms = found.pop(before) if before is not None and goes_on else []
             found[node] = [*terms, given[-1]]
     return found
 
 
-def _calls(node: Node) -> set[Node]:
-    """The calls behind a node, itself included."""
+def _site(node: Node) -> object:
+    """The call that made a node: equal in the rounds of a loop, another for each `+` of a line."""
+    return _core.site_of(node.node) or node
+
+
+def _behind(node: Node) -> set[Node]:
+    """The calls and leaves behind a node, itself included."""
     found = {node}
     waiting = [node]
     while waiting:
-        for edge in waiting.pop().edges:
-            if edge.target.kind != "leaf" and edge.target not in found:
-                found.add(edge.target)
-                waiting.append(edge.target)
+        new = {edge.target for edge in waiting.pop().edges} - found
+        found |= new
+        waiting += new
     return found
 
 
