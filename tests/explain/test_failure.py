@@ -396,6 +396,47 @@ def test_data_of_another_type():
     assert lines[1].endswith("Call .double() on the data, or model.float().")
 
 
+@pytest.mark.parametrize("kind", [nn.Linear, nn.Conv1d, nn.LSTM, nn.BatchNorm1d])
+def test_layers_that_got_data_of_another_type(kind):
+    layer = kind(*(3, 3, 1)[: 1 if kind is nn.BatchNorm1d else 3])
+    lines = failing(lambda: layer(torch.ones(3, 3, 3).double()), (RuntimeError, ValueError))
+    assert any(line.endswith("Call .float() on the data, or layer.double().") for line in lines)
+
+
+def test_indices_of_another_type():
+    for layer in (nn.Embedding(4, 3), nn.EmbeddingBag(4, 3)):
+        lines = failing(lambda layer=layer: layer(torch.ones(2, 3).double()))
+        assert lines[1].endswith("(4, 3): indices are float64. Call .long() on the data.")
+
+
+class Plus(nn.Module):
+    """Fails with errors that are not about the types of data and parameters."""
+
+    def __init__(self, more):
+        super().__init__()
+        self.fc, self.more = nn.Linear(3, 3), more
+
+    def forward(self, x):
+        if type(self.more) is str:
+            raise TypeError(self.more)
+        return self.fc(x.float()) + self.more
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lambda: Plus(None), torch.int64),
+        (lambda: Plus(None), torch.float64),
+        (lambda: Plus("unknown type of layer"), torch.float64),
+        (lambda: nn.Linear(3, 3), torch.complex64),
+    ],
+)
+def test_errors_that_no_other_type_of_data_mends(make, kind):
+    with pytest.raises((RuntimeError, TypeError)) as error:
+        make()(torch.ones(2, 3, dtype=kind))
+    assert "Call ." not in "".join([str(error.value), *getattr(error.value, "__notes__", ())])
+
+
 @pytest.mark.parametrize("shape", [(5,), (2, 3), ()])
 def test_targets_out_of_range(shape):
     """In the last place; the native loss and the one in NumPy say the same."""

@@ -43,6 +43,9 @@ _FEATURES = {"in_features", "input_size", "embed_dim", "normalized_shape"}
 _CHANNELS = {"in_channels", "num_features", "num_channels"}
 """Settings of layers that say the size of an input: its last dimension, or the channels."""
 _OF_SIZES = re.compile("shape|size|channels|dimension|elements")
+_OF_TYPES = re.compile(
+    "have the same dtype|^expected scalar type|not match weight dtype|share same datatype"
+)
 _WORDS = {"float32": "float", "float64": "double", "float16": "half", "bfloat16": "bfloat16"}
 """Methods of tensors and modules, by the type that they give."""
 
@@ -331,18 +334,19 @@ class _Failure:
         for value in islice(came.values(), 1):
             if wanted := _size_text(self.module, value, self.said):
                 return wanted
+            if "'indices'" in self.said and _is_own(self.module):
+                return f"indices are {value.dtype.name}. Call .long() on the data."
         floats = (p.dtype.name for p in self.module.parameters() if p.is_floating_point())
-        ours = next(floats, "") if "type" in self.said else ""
+        ours = next(floats, "") if _OF_TYPES.search(self.said) else ""
         for name, value in came.items():
             theirs = value.dtype.name
-            if ours in _WORDS and theirs != ours:
-                hint = f"{name} is {theirs}, its parameters are {ours}. "
-                hint += f"Call .{_WORDS[ours]}() on the data"
-                if theirs in _WORDS:
-                    whole = self.calls[0].module
-                    path = self._path(whole).replace(type(whole).__name__, "model")
-                    hint += f", or {path}.{_WORDS[theirs]}()"
-                return f"{hint}."
+            if theirs in _WORDS and ours in _WORDS and theirs != ours:
+                whole = self.calls[0].module
+                path = self._path(whole).replace(type(whole).__name__, "model")
+                return (
+                    f"{name} is {theirs}, its parameters are {ours}. Call .{_WORDS[ours]}() on "
+                    f"the data, or {path}.{_WORDS[theirs]}()."
+                )
         return ""
 
 
