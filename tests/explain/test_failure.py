@@ -314,6 +314,35 @@ def test_a_model_of_the_program_without_a_name():
     ]
 
 
+class Broken(nn.Module):
+    """Without super().__init__()."""
+
+    def __init__(self):
+        self.size = 3
+
+    def forward(self, x):
+        return x @ torch.ones(5, 5)
+
+
+class Walks(nn.Module):
+    """With a method of the program's own that fails."""
+
+    def named_modules(self, *how, **more):
+        raise RuntimeError("mine")
+
+    def forward(self, x):
+        return x @ torch.ones(5, 5)
+
+
+@pytest.mark.parametrize("kind", [Broken, Walks])
+def test_a_module_that_cannot_tell_its_parts(kind):
+    other, held, model = kind(), [kind()], nn.Sequential(nn.Linear(2, 3))
+    lines = failing(lambda: model(torch.ones(4, 3)))
+    assert "in model.0, Linear(2, 3): in_features=2 got 3" in lines
+    assert f"in other, {kind.__name__}()" in failing(lambda: other(torch.ones(4, 3)))
+    assert f"in held[0], {kind.__name__}()" in failing(lambda: held[0](torch.ones(4, 3)))
+
+
 def test_a_missing_argument():
     net = Net()
     assert failing(lambda: net(), TypeError) == [

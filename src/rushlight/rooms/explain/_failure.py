@@ -28,7 +28,7 @@ from ..nn.modules.container import Sequential
 from ..nn.modules.module import Module
 from ..ops.making.creation import empty
 from ._graph import Node, read_node
-from ._names import inside, names_for, quiet, shown_name
+from ._names import as_far, inside, names_for, quiet, shown_name
 from ._text import in_columns
 
 __all__ = ["add_model"]
@@ -144,12 +144,13 @@ class _Failure:
         roots = [(type(call.module).__name__, call.module) for call in self.calls]
         for label, root in [*names_for().modules.items(), *roots]:
             label = type(root).__name__ if label == "self" else label
-            for path, part in root.named_modules():
+            self.paths.setdefault(id(root), (root, label))
+            for path, part in as_far(root.named_modules):
                 name = f"{label}.{path}".strip(".").replace("._orig_mod", "")
                 self.paths.setdefault(id(part), (part, name))
         self.named = {path: module for module, path in reversed(self.paths.values())}
         self.of_parameter = {
-            id(p): module for module in self.named.values() for p in module.parameters(False)
+            id(p): m for m in self.named.values() for p in as_far(m.parameters, False)
         }
         self.source = cache(Source)
 
@@ -167,7 +168,7 @@ class _Failure:
         return "\n".join(lines)
 
     def _path(self, module: Module) -> str:
-        return shown_name(self.paths[id(module)][1])
+        return shown_name(self.paths.get(id(module), (None, type(module).__name__))[1])
 
     def _known(self, module: Module) -> str:
         """The path of a module and its class; of a nameless one the class alone."""
@@ -336,7 +337,7 @@ class _Failure:
                 return wanted
             if "'indices'" in self.said and _is_own(self.module):
                 return f"indices are {value.dtype.name}. Call .long() on the data."
-        floats = (p.dtype.name for p in self.module.parameters() if p.is_floating_point())
+        floats = (p.dtype.name for p in as_far(self.module.parameters) if p.is_floating_point())
         ours = next(floats, "") if _OF_TYPES.search(self.said) else ""
         for name, value in came.items():
             theirs = value.dtype.name
@@ -418,4 +419,4 @@ def _class_text(module: Module) -> str:
     numbers = [v for v in given if type(v) in (int, float, tuple)]
     name = shown_name(type(module).__name__)
     text = shown_name(", ".join(map(str, numbers)))
-    return f"{name}({text})" if numbers or not module._modules else name
+    return f"{name}({text})" if numbers or not module.__dict__.get("_modules") else name
