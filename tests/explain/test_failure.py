@@ -257,6 +257,34 @@ def test_without_a_graph_the_source_says_who_made_it(way, said):
     ]
 
 
+ply, squash = nn.Softplus(), nn.Softplus()
+
+
+class Hides(nn.Module):
+    """Variables with names that modules of the program have too."""
+
+    def __init__(self, loop):
+        super().__init__()
+        self.loop, self.acts, self.fc = loop, nn.ModuleList([nn.Tanh()]), nn.Linear(5, 2)
+
+    def forward(self, x):
+        for ply in self.acts[: self.loop]:
+            x = ply(x)
+        if not self.loop:
+            squash = self.acts[0]
+            x = squash(x)
+        return self.fc(x)
+
+
+@pytest.mark.parametrize("loop", [0, 1])
+@pytest.mark.parametrize("graph", [True, False])
+def test_a_variable_of_a_function_hides_that_of_the_program(loop, graph):
+    model = Hides(loop)
+    lines = failing(lambda: model(torch.ones(2, 4, requires_grad=graph)))
+    (came,) = [line for line in lines if line.startswith("  input: ")]
+    assert "Softplus" not in came and ("tanh" in came) == graph
+
+
 def test_the_modules_own_code_that_fails():
     net = Net()
     lines = failing(lambda: net(torch.zeros(8, 6, dtype=torch.int64)))

@@ -10,9 +10,9 @@ import ast
 import copy
 import opcode
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
-from inspect import Parameter, signature
+from inspect import CO_OPTIMIZED, Parameter, signature
 from itertools import islice, pairwise
 from math import prod
 from types import CodeType, FrameType, TracebackType
@@ -295,7 +295,8 @@ class _Failure:
             owners = [path for path in owners if around.startswith(f"{path}.")]
             if len(owners) != 1:
                 return None
-        found = self._by_path(called, owners[0] if owners else "")
+        known = {name: None for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars)}
+        found = self._by_path(called, owners[0] if owners else "", known)
         if found is None or type(found).forward is not Sequential.forward:
             return found
         leaves = _leaves(found)
@@ -303,12 +304,20 @@ class _Failure:
         op = cast("Node", layer.node).title.replace("_", "")
         return next((m for m in leaves[start:] if op.startswith(type(m).__name__.lower())), None)
 
-    def _by_path(self, called: ast.AST | None, owner: str) -> Module | None:
-        """The module that is called as `self.layers[0](x)`. owner: the path of `self`."""
+    def _by_path(
+        self, called: ast.AST | None, owner: str, known: Mapping[str, object]
+    ) -> Module | None:
+        """The module that is called as `self.layers[0](x)`. owner: the path of `self`; known: the
+        other variables of the function, which hide those of the program."""
         if not isinstance(called, ast.Call):
             return None
         text = re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", ast.unparse(called.func))
-        return self.named.get(re.sub(r"^self\b", owner, text))
+        first, dot, rest = text.partition(".")
+        if first == "self":
+            first = owner
+        elif first in known:
+            _, first = self.paths.get(id(known[first]), (None, ""))
+        return self.named.get(f"{first}{dot}{rest}")
 
     def _by_the_source(self, value: Tensor) -> Module | None:
         """The module whose result the tensor is, as the function says that called the failing one:
@@ -324,8 +333,9 @@ class _Failure:
         made: ast.AST | None = called.args[given[0]]
         if isinstance(made, ast.Name):
             made = source.value_before(called.lineno, made.id)
-        _, owner = self.paths.get(id(locals_of(frame).get("self")), (None, ""))
-        found = self._by_path(made, owner)
+        known = locals_of(frame) if frame.f_code.co_flags & CO_OPTIMIZED else {}
+        _, owner = self.paths.get(id(known.get("self")), (None, ""))
+        found = self._by_path(made, owner, known)
         return None if found is None else next(reversed(_leaves(found)), None)
 
     # -- hints
