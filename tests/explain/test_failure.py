@@ -257,6 +257,47 @@ def test_without_a_graph_the_source_says_who_made_it(way, said):
     ]
 
 
+class Tied(nn.Module):
+    def __init__(self, way):
+        super().__init__()
+        self.way, self.emb, self.head = way, nn.Embedding(50, 8), nn.Linear(8, 50, bias=False)
+        self.head.weight = self.emb.weight
+        self.fc, self.out = nn.Linear(8, 50), nn.Linear(40, 2)
+
+    def forward(self, i):
+        x = self.emb(i)
+        if self.way == "head":
+            return self.out(self.head(x))
+        if self.way == "emb":
+            return self.out(x)
+        if self.way == "sequential":
+            return nn.Sequential(self.emb, self.head, self.out)(i)
+        x = x.detach()
+        if self.way == "operator":
+            return self.out(x @ self.fc.weight.t())
+        return self.out(nn.functional.linear(x, self.fc.weight))  # by a function
+
+
+@pytest.mark.parametrize(
+    ("way", "made"),
+    [
+        ("head", "model.head, Linear(8, 50)"),
+        ("emb", "model.emb, Embedding(50, 8)"),
+        ("sequential", "model.head, Linear(8, 50)"),
+        ("operator", "matmul, "),
+        ("function", "linear, "),
+    ],
+)
+def test_parameters_that_others_use_too(way, made):
+    """The call tells which module it was; one that was not called is not named."""
+    model = Tied(way)
+    lines = failing(lambda: model(torch.zeros(2, 3, dtype=torch.int64)))
+    (came,) = [line for line in lines if line.startswith("  input: ")]
+    assert f", made by {made}" in came and "after" not in came
+    assert not any("model.fc" in line for line in lines)
+    assert sum("model.emb" in line for line in lines) <= (2 if way == "emb" else 1)
+
+
 ply, squash = nn.Softplus(), nn.Softplus()
 
 

@@ -23,6 +23,7 @@ from .._base import FOLDER
 from .._base.sources import Source, locals_of
 from .._core import Tensor
 from ..autograd.grad_mode import no_grad
+from ..nn import functional
 from ..nn.modules._calling import is_hooked
 from ..nn.modules.container import Sequential
 from ..nn.modules.module import Module
@@ -118,11 +119,12 @@ def _tensors(values: dict[str, object]) -> Iterator[tuple[str, Tensor]]:
 
 class _Layer(NamedTuple):
     """A part of the way that a tensor took: its shape there, the module and the node that made it,
-    as far as they are known."""
+    as far as they are known, and the modules whose parameters the node uses."""
 
     shape: tuple[int, ...]
     module: Module | None
     node: Node | None = None
+    users: tuple[Module, ...] = ()
 
 
 class _Failure:
@@ -149,9 +151,10 @@ class _Failure:
                 name = f"{label}.{path}".strip(".").replace("._orig_mod", "")
                 self.paths.setdefault(id(part), (part, name))
         self.named = {path: module for module, path in reversed(self.paths.values())}
-        self.of_parameter = {
-            id(p): m for m in self.named.values() for p in as_far(m.parameters, False)
-        }
+        self.of_parameter: dict[int, list[Module]] = {}
+        for module, _ in self.paths.values():
+            for p in as_far(module.parameters, False):
+                self.of_parameter.setdefault(id(p), []).append(module)
         self.source = cache(Source)
 
     def text(self) -> str:
@@ -269,40 +272,58 @@ class _Failure:
         while raw is not None and not isinstance(raw, _core.AccumulateGrad) and len(way) < _STEPS:
             node, arrows = read_node(raw)
             leaves = [a[0].variable for a in arrows if isinstance(a[0], _core.AccumulateGrad)]
-            of = [self.of_parameter[id(v)] for v in leaves if id(v) in self.of_parameter]
-            way.insert(0, _Layer(node.outputs[0][0], of[0] if of else None, node))
+            of = dict.fromkeys(m for v in leaves for m in self.of_parameter.get(id(v), ()))
+            way.insert(0, _Layer(node.outputs[0][0], None, node, tuple(of)))
             others = [a[0] for a in arrows if not isinstance(a[0], _core.AccumulateGrad)]
             raw = max(others, key=lambda n: int(n._sequence_nr()), default=None)
         before = None
         for at, layer in enumerate(way):
-            way[at] = layer._replace(module=layer.module or self._called(layer, before))
+            way[at] = layer._replace(module=self._called(layer, before))
             before = way[at] if way[at].module else before
         return way
 
     def _called(self, layer: _Layer, before: _Layer | None) -> Module | None:
-        """The module that the program calls where a node was made. before: the last layer with a
-        module, which tells apart modules with the same code."""
+        """The module whose call made a node. before: the last layer with a module, which tells
+        apart modules with the same code."""
         code, at = _site(layer)
         called = None if code is None else self.source(code.co_filename).expression(code, at)
         if code is None or called is None:
-            return None
-        owners = [path for module, path in self.paths.values() if _runs(module, code)]
-        near = None if before is None else before.module
-        if len(owners) > 1:
-            its_code, its_at = _site(before)
-            after = near is not None and its_code is code and its_at <= at
-            around = f"{self.paths[id(near)][1]}." if after else ""
-            owners = [path for path in owners if around.startswith(f"{path}.")]
-            if len(owners) != 1:
-                return None
-        known = {name: None for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars)}
-        found = self._by_path(called, owners[0] if owners else "", known)
-        if found is None or type(found).forward is not Sequential.forward:
-            return found
+            return layer.users[0] if len(layer.users) == 1 else None
+        found = self._by_path(called, self._owner(layer, before), dict.fromkeys(_local(code)))
+        parts = [] if found is None else list(as_far(found.modules))
+        users = [m for m in layer.users if any(m is part for part in parts)]
+        if found is None or layer.users and not users:
+            users = [m for m in layer.users if not _is_own(m) or self._is_call(called, m)]
+            return users[0] if len(users) == 1 else None
         leaves = _leaves(found)
+        if len(users) == 1 or leaves == [found]:
+            return users[0] if len(users) == 1 else found
+        near = None if before is None else before.module
         start = next((n for n, leaf in enumerate(leaves, 1) if leaf is near), 0)
         op = cast("Node", layer.node).title.replace("_", "")
         return next((m for m in leaves[start:] if op.startswith(type(m).__name__.lower())), None)
+
+    def _owner(self, layer: _Layer, before: _Layer | None) -> str:
+        """The path of `self` where a node was made; "" where that may be several."""
+        code, at = _site(layer)
+        owners = [p for m, p in self.paths.values() if code is not None and _runs(m, code)]
+        if len(owners) > 1:
+            near, (its_code, its_at) = layer.users, _site(before)
+            if not near and before is not None and its_code is code and its_at <= at:
+                near = (cast("Module", before.module),)
+            inside = [f"{self.paths[id(module)][1]}." for module in near]
+            owners = [o for o in owners if any(path.startswith(f"{o}.") for path in inside)]
+        return owners[0] if len(owners) == 1 else ""
+
+    def _is_call(self, called: ast.AST, module: Module) -> bool:
+        """Whether an expression may be the call of a module: no operator, and no function that
+        tensors have too."""
+        if not isinstance(called, ast.Call):
+            return False
+        name = ast.unparse(called.func).rpartition(".")[2]
+        return self._path(module).endswith(f".{name}") or not any(
+            hasattr(place, name) for place in (Tensor, functional)
+        )
 
     def _by_path(
         self, called: ast.AST | None, owner: str, known: Mapping[str, object]
@@ -395,6 +416,10 @@ def _site(layer: _Layer | None) -> tuple[CodeType | None, int]:
     """The code of the program that made a layer's node, and the instruction there."""
     node = None if layer is None else layer.node
     return (None if node is None else _core.site_of(node.node)) or (None, 0)
+
+
+def _local(code: CodeType) -> tuple[str, ...]:
+    return (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
 
 
 def _runs(module: Module, code: CodeType) -> bool:
