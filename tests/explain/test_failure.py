@@ -298,6 +298,21 @@ def test_parameters_that_others_use_too(way, made):
     assert sum("model.emb" in line for line in lines) <= (2 if way == "emb" else 1)
 
 
+@pytest.mark.parametrize("size", [6, 7])
+def test_the_list_of_shapes_begins_where_the_outermost_module_does(size):
+    first = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 6))
+    second = nn.Sequential(nn.Linear(size, 5), nn.ReLU(), nn.Linear(4, 1))
+    lines = failing(lambda: second(first(torch.ones(2, 4))))
+    made = "second.1, ReLU()" if size == 6 else "first.2, Linear(8, 6)"
+    assert lines[3].endswith(f", made by {made}")
+    assert lines[4:] == [
+        "  shapes, layer by layer:",
+        "    [2, 6]  given to second",
+        "    [2, 5]  second.0, Linear(6, 5)",
+        "    [2, 5]  second.1, ReLU()",
+    ] * (size == 6)
+
+
 ply, squash = nn.Softplus(), nn.Softplus()
 
 

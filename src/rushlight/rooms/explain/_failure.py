@@ -210,14 +210,19 @@ class _Failure:
 
     def _list(self, way: list[_Layer]) -> list[str]:
         """The shapes layer by layer, from what the outermost module was given."""
+        outer = self._path(self.calls[0].module)
+        given = list(self.calls[0].tensors().values())
+        edges = [_core.gradient_edge(inside(tensor)) for tensor in given]
+        nodes = [edge[0] for edge in edges if edge is not None]
+        starts = [n for n, at in enumerate(way, 1) if at.node and at.node.node in nodes]
+        way = way[max(starts, default=0) :]
         ends = [a for a, b in pairwise(way) if a.module is None or a.module is not b.module]
         ends += way[-1:]
         if len(ends) < 2:
             return []
         rows = [["…", ""]] if len(ends) > _ROWS else []
-        outer = self.calls[0]
-        for given in islice(outer.tensors().values(), 1):
-            rows.insert(0, [str(list(given.shape)), f"given to {self._path(outer.module)}"])
+        if given:
+            rows.insert(0, [str(list(given[0].shape)), f"given to {outer}"])
         rows += [[str(list(layer.shape)), self._who(layer)] for layer in ends[-_ROWS:]]
         return ["  shapes, layer by layer:", *(f"    {line}" for line in in_columns(rows))]
 
@@ -228,7 +233,8 @@ class _Failure:
         if way and way[-1].module is not None:
             return way
         made = parts[-1] if parts else None if way else self._by_the_source(value)
-        return way if made is None else [*way[:-1], _Layer(tuple(value.shape), made)]
+        last = way[-1] if way else _Layer(tuple(value.shape), None)
+        return way if made is None else [*way[:-1], last._replace(module=made)]
 
     def _in_turn(self, value: Tensor) -> tuple[Tensor, list[Module]]:
         """The modules that Sequentials around the failing one called to make the tensor, and what
