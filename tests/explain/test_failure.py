@@ -1,6 +1,7 @@
 """Errors in the calls of modules: PyTorch's sentence first, then which module it was, the tensors
 that came in, and which layers made them."""
 
+import ast
 import contextlib
 import copy
 import gc
@@ -311,6 +312,15 @@ def test_the_list_of_shapes_begins_where_the_outermost_module_does(size):
         "    [2, 5]  second.0, Linear(6, 5)",
         "    [2, 5]  second.1, ReLU()",
     ] * (size == 6)
+
+
+def test_a_file_is_parsed_once(monkeypatch):
+    model, texts, parse = Straight("lines"), [], ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text, *how: texts.append(text) or parse(text, *how))
+    for _ in range(3):
+        with torch.no_grad():
+            assert "made by model.b.1, ReLU()" in failing(lambda: model(torch.ones(8, 3)))[3]
+    assert sum("class Straight" in text for text in texts) <= 1
 
 
 ply, squash = nn.Softplus(), nn.Softplus()
