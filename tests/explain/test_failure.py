@@ -437,6 +437,11 @@ def test_a_module_that_cannot_tell_its_parts(kind):
     assert f"in held[0], {kind.__name__}()" in failing(lambda: held[0](torch.ones(4, 3)))
 
 
+def test_the_number_of_a_notebooks_cell_is_no_name():
+    _4 = nn.Linear(2, 3)
+    assert "in Linear(2, 3): in_features=2 got 3" in failing(lambda: _4(torch.ones(4, 3)))
+
+
 def test_a_missing_argument():
     net = Net()
     assert failing(lambda: net(), TypeError) == [

@@ -244,9 +244,9 @@ def _in_order(
 
 
 def variables_of(frame: FrameType) -> list[tuple[str, object]]:
-    """A frame's own variables, then its module's. Left out are `_`, `__name__` and the like, names
-    of tools that are no identifiers, and the values that a function gathered with `*args` and
-    `**how`, which have better names outside."""
+    """A frame's own variables, then its module's. Left out are `_`, `__name__` and the like, a
+    notebook's `_4`, names of tools that are no identifiers, and the values that a function gathered
+    with `*args` and `**how`, which have better names outside."""
     code = frame.f_code
     known = locals_of(frame)
     named = code.co_argcount + code.co_kwonlyargcount
@@ -261,4 +261,5 @@ def variables_of(frame: FrameType) -> list[tuple[str, object]]:
 
 
 def _is_name(variable: str) -> bool:
-    return variable.isidentifier() and not variable.startswith("__") and variable != "_"
+    known = variable.isidentifier() and not variable.startswith("__")
+    return known and variable.strip("_0123456789") != ""
