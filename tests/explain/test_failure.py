@@ -442,6 +442,22 @@ def test_the_number_of_a_notebooks_cell_is_no_name():
     assert "in Linear(2, 3): in_features=2 got 3" in failing(lambda: _4(torch.ones(4, 3)))
 
 
+WEIGHT = torch.ones(7, 3)
+
+
+def test_a_tensor_of_the_program_in_the_expression_that_failed():
+    class Uses(nn.Module):
+        def forward(self, x):
+            return (x * 2) @ WEIGHT
+
+    model = Uses()
+    assert failing(lambda: model(torch.ones(2, 5)))[2:] == [
+        "in model, Uses()",
+        "  x: float32 [2, 5]",
+        "  WEIGHT: float32 [7, 3]",
+    ]
+
+
 def test_a_missing_argument():
     net = Net()
     assert failing(lambda: net(), TypeError) == [

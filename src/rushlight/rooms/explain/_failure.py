@@ -186,7 +186,7 @@ class _Failure:
             return []
         frame = inner[-1].tb_frame
         failed = self.source(frame.f_code.co_filename).expression(frame.f_code, inner[-1].tb_lasti)
-        known, had = locals_of(frame), [id(value) for value in came.values()]
+        known, had = frame.f_globals | locals_of(frame), [id(value) for value in came.values()]
         parts = [] if failed is None else list(ast.walk(failed))
         found = {ast.unparse(part): _plain_value(part, known) for part in parts}
         return [(n, v) for n, v in found.items() if _is(v, Tensor) and id(v) not in had]
