@@ -732,6 +732,26 @@ def test_each_error_is_told_once_and_its_traceback_is_the_same():
     assert [n for n in names if n in ("__call__", "forward")] == ["__call__", "forward"] * 4
 
 
+@pytest.mark.parametrize("model", [nn.Linear(2, 3), nn.Sequential(Raises(ValueError("mine")))])
+def test_an_error_that_is_raised_anew_without_its_traceback_is_told_once(model):
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = model
+
+        def forward(self, x):
+            try:
+                return self.inner(x)
+            except Exception as error:
+                raise error.with_traceback(None)  # noqa: B904, TRY201
+
+    outer = Outer()
+    with pytest.raises((RuntimeError, ValueError)) as error:
+        outer(torch.ones(4, 3))
+    said = "\n".join([str(error.value), *getattr(error.value, "__notes__", ())])
+    assert re.findall(r"^in \S+", said, re.M) in (["in outer.inner,"], ["in outer.inner.0,"])
+
+
 def test_hooks_are_between():
     model = nn.Sequential(nn.Linear(2, 3), nn.Linear(4, 1))
     for module in model.modules():

@@ -67,6 +67,7 @@ def add_model(error: Exception) -> None:
     try:
         with quiet():
             text = _Failure(str(error), trace).text()
+            said = "\n".join([str(error), *getattr(error, "__notes__", ())])
     except Exception:  # nothing may take the place of the error itself
         return
     raised = last.co_code[trace[-1].tb_lasti] == opcode.opmap["RAISE_VARARGS"]
@@ -74,7 +75,8 @@ def add_model(error: Exception) -> None:
     plain = issubclass(kind, _LONGER) and list(map(type, error.args)) == [str]
     if plain and not own:
         error.args = (f"{error.args[0]}\n{text}",)
-    elif text not in getattr(error, "__notes__", ()):
+    elif text not in said and "\n" + re.split("[,:\n]", text)[0] + "." not in f"\n{said}":
+        # Else a module inside told it, and the program raises it anew without its traceback.
         error.add_note(text)
 
 
