@@ -743,7 +743,7 @@ def test_an_error_that_is_raised_anew_without_its_traceback_is_told_once(model):
             try:
                 return self.inner(x)
             except Exception as error:
-                raise error.with_traceback(None)  # noqa: B904, TRY201
+                raise error.with_traceback(None)  # noqa: B904
 
     outer = Outer()
     with pytest.raises((RuntimeError, ValueError)) as error:

@@ -160,7 +160,7 @@ class Source:
         return None
 
 
-@lru_cache(4)  # a program that catches its errors meets them by the thousand
+@lru_cache(4)
 def _parsed(text: str) -> tuple[ast.Module, dict[tuple[int | None, ...], ast.AST]]:
     """A file's tree, and its expressions by their places."""
     try:

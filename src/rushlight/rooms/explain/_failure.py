@@ -10,7 +10,7 @@ import ast
 import copy
 import opcode
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from inspect import CO_OPTIMIZED, Parameter, signature
 from itertools import islice, pairwise
@@ -76,7 +76,7 @@ def add_model(error: Exception) -> None:
     if plain and not own:
         error.args = (f"{error.args[0]}\n{text}",)
     elif text not in said and "\n" + re.split("[,:\n]", text)[0] + "." not in f"\n{said}":
-        # Else a module inside told it, and the program raises it anew without its traceback.
+        # Else a module inside was told, and the program took the traceback away.
         error.add_note(text)
 
 
@@ -297,10 +297,11 @@ class _Failure:
         called = None if code is None else self.source(code.co_filename).expression(code, at)
         if code is None or called is None:
             return layer.users[0] if len(layer.users) == 1 else None
-        found = self._by_path(called, self._owner(layer, before), dict.fromkeys(_local(code)))
+        names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+        found = self._by_path(called, self._owner(layer, before), dict.fromkeys(names))
         parts = [] if found is None else list(as_far(found.modules))
         users = [m for m in layer.users if any(m is part for part in parts)]
-        if found is None or layer.users and not users:
+        if found is None or (layer.users and not users):
             users = [m for m in layer.users if not _is_own(m) or self._is_call(called, m)]
             return users[0] if len(users) == 1 else None
         leaves = _leaves(found)
@@ -329,18 +330,15 @@ class _Failure:
         if not isinstance(called, ast.Call):
             return False
         name = ast.unparse(called.func).rpartition(".")[2]
-        return self._path(module).endswith(f".{name}") or not any(
-            hasattr(place, name) for place in (Tensor, functional)
-        )
+        common = hasattr(Tensor, name) or hasattr(functional, name)
+        return not common or self._path(module).endswith(f".{name}")
 
-    def _by_path(
-        self, called: ast.AST | None, owner: str, known: Mapping[str, object]
-    ) -> Module | None:
+    def _by_path(self, made: ast.AST | None, owner: str, known: dict[str, object]) -> Module | None:
         """The module that is called as `self.layers[0](x)`. owner: the path of `self`; known: the
         other variables of the function, which hide those of the program."""
-        if not isinstance(called, ast.Call):
+        if not isinstance(made, ast.Call):
             return None
-        text = re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", ast.unparse(called.func))
+        text = re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", ast.unparse(made.func))
         first, dot, rest = text.partition(".")
         if first == "self":
             first = owner
@@ -424,10 +422,6 @@ def _site(layer: _Layer | None) -> tuple[CodeType | None, int]:
     """The code of the program that made a layer's node, and the instruction there."""
     node = None if layer is None else layer.node
     return (None if node is None else _core.site_of(node.node)) or (None, 0)
-
-
-def _local(code: CodeType) -> tuple[str, ...]:
-    return (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
 
 
 def _runs(module: Module, code: CodeType) -> bool:

@@ -161,8 +161,8 @@ def _attributes(value: object) -> dict[str, object]:
 
 
 def as_far(walk: Callable[..., Iterator[_T]], *how: object) -> Iterator[_T]:
-    """The parts of a module as far as it can tell them: one of the program may lack its
-    `super().__init__()`, or have such a method of its own, which fails."""
+    """The parts of a module, up to one that fails to tell more: a class of the program may lack
+    `super().__init__()`, or have an own method for that."""
     try:
         yield from walk(*how)
     except Exception:
