@@ -1,6 +1,7 @@
 """Errors in the calls of modules: PyTorch's sentence first, then which module it was, the tensors
 that came in, and which layers made them."""
 
+import ast
 import contextlib
 import copy
 import gc
@@ -257,6 +258,99 @@ def test_without_a_graph_the_source_says_who_made_it(way, said):
     ]
 
 
+class Tied(nn.Module):
+    def __init__(self, way):
+        super().__init__()
+        self.way, self.emb, self.head = way, nn.Embedding(50, 8), nn.Linear(8, 50, bias=False)
+        self.head.weight = self.emb.weight
+        self.fc, self.out = nn.Linear(8, 50), nn.Linear(40, 2)
+
+    def forward(self, i):
+        x = self.emb(i)
+        if self.way == "head":
+            return self.out(self.head(x))
+        if self.way == "emb":
+            return self.out(x)
+        if self.way == "sequential":
+            return nn.Sequential(self.emb, self.head, self.out)(i)
+        x = x.detach()
+        if self.way == "operator":
+            return self.out(x @ self.fc.weight.t())
+        return self.out(nn.functional.linear(x, self.fc.weight))  # by a function
+
+
+@pytest.mark.parametrize(
+    ("way", "made"),
+    [
+        ("head", "model.head, Linear(8, 50)"),
+        ("emb", "model.emb, Embedding(50, 8)"),
+        ("sequential", "model.head, Linear(8, 50)"),
+        ("operator", "matmul, "),
+        ("function", "linear, "),
+    ],
+)
+def test_parameters_that_others_use_too(way, made):
+    """The call tells which module it was; one that was not called is not named."""
+    model = Tied(way)
+    lines = failing(lambda: model(torch.zeros(2, 3, dtype=torch.int64)))
+    (came,) = [line for line in lines if line.startswith("  input: ")]
+    assert f", made by {made}" in came and "after" not in came
+    assert not any("model.fc" in line for line in lines)
+    assert sum("model.emb" in line for line in lines) <= (2 if way == "emb" else 1)
+
+
+@pytest.mark.parametrize("size", [6, 7])
+def test_the_list_of_shapes_begins_where_the_outermost_module_does(size):
+    first = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 6))
+    second = nn.Sequential(nn.Linear(size, 5), nn.ReLU(), nn.Linear(4, 1))
+    lines = failing(lambda: second(first(torch.ones(2, 4))))
+    made = "second.1, ReLU()" if size == 6 else "first.2, Linear(8, 6)"
+    assert lines[3].endswith(f", made by {made}")
+    assert lines[4:] == [
+        "  shapes, layer by layer:",
+        "    [2, 6]  given to second",
+        "    [2, 5]  second.0, Linear(6, 5)",
+        "    [2, 5]  second.1, ReLU()",
+    ] * (size == 6)
+
+
+def test_a_file_is_parsed_once(monkeypatch):
+    model, texts, parse = Straight("lines"), [], ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text, *how: texts.append(text) or parse(text, *how))
+    for _ in range(3):
+        with torch.no_grad():
+            assert "made by model.b.1, ReLU()" in failing(lambda: model(torch.ones(8, 3)))[3]
+    assert sum("class Straight" in text for text in texts) <= 1
+
+
+ply, squash = nn.Softplus(), nn.Softplus()
+
+
+class Hides(nn.Module):
+    """Variables with names that modules of the program have too."""
+
+    def __init__(self, loop):
+        super().__init__()
+        self.loop, self.acts, self.fc = loop, nn.ModuleList([nn.Tanh()]), nn.Linear(5, 2)
+
+    def forward(self, x):
+        for ply in self.acts[: self.loop]:
+            x = ply(x)
+        if not self.loop:
+            squash = self.acts[0]
+            x = squash(x)
+        return self.fc(x)
+
+
+@pytest.mark.parametrize("loop", [0, 1])
+@pytest.mark.parametrize("graph", [True, False])
+def test_a_variable_of_a_function_hides_that_of_the_program(loop, graph):
+    model = Hides(loop)
+    lines = failing(lambda: model(torch.ones(2, 4, requires_grad=graph)))
+    (came,) = [line for line in lines if line.startswith("  input: ")]
+    assert "Softplus" not in came and ("tanh" in came) == graph
+
+
 def test_the_modules_own_code_that_fails():
     net = Net()
     lines = failing(lambda: net(torch.zeros(8, 6, dtype=torch.int64)))
@@ -311,6 +405,56 @@ def test_a_model_of_the_program_without_a_name():
     assert lines[2:4] == [
         "in Straight.c, Linear(6, 2): in_features=6 got 5",
         "  input: float32 [8, 5], made by Straight.b.1, ReLU()",
+    ]
+
+
+class Broken(nn.Module):
+    """Without super().__init__()."""
+
+    def __init__(self):
+        self.size = 3
+
+    def forward(self, x):
+        return x @ torch.ones(5, 5)
+
+
+class Walks(nn.Module):
+    """With a method of the program's own that fails."""
+
+    def named_modules(self, *how, **more):
+        raise RuntimeError("mine")
+
+    def forward(self, x):
+        return x @ torch.ones(5, 5)
+
+
+@pytest.mark.parametrize("kind", [Broken, Walks])
+def test_a_module_that_cannot_tell_its_parts(kind):
+    other, held, model = kind(), [kind()], nn.Sequential(nn.Linear(2, 3))
+    lines = failing(lambda: model(torch.ones(4, 3)))
+    assert "in model.0, Linear(2, 3): in_features=2 got 3" in lines
+    assert f"in other, {kind.__name__}()" in failing(lambda: other(torch.ones(4, 3)))
+    assert f"in held[0], {kind.__name__}()" in failing(lambda: held[0](torch.ones(4, 3)))
+
+
+def test_the_number_of_a_notebooks_cell_is_no_name():
+    _4 = nn.Linear(2, 3)
+    assert "in Linear(2, 3): in_features=2 got 3" in failing(lambda: _4(torch.ones(4, 3)))
+
+
+WEIGHT = torch.ones(7, 3)
+
+
+def test_a_tensor_of_the_program_in_the_expression_that_failed():
+    class Uses(nn.Module):
+        def forward(self, x):
+            return (x * 2) @ WEIGHT
+
+    model = Uses()
+    assert failing(lambda: model(torch.ones(2, 5)))[2:] == [
+        "in model, Uses()",
+        "  x: float32 [2, 5]",
+        "  WEIGHT: float32 [7, 3]",
     ]
 
 
@@ -394,6 +538,47 @@ def test_data_of_another_type():
     model.double()
     lines = failing(lambda: model(torch.ones(4, 2)))
     assert lines[1].endswith("Call .double() on the data, or model.float().")
+
+
+@pytest.mark.parametrize("kind", [nn.Linear, nn.Conv1d, nn.LSTM, nn.BatchNorm1d])
+def test_layers_that_got_data_of_another_type(kind):
+    layer = kind(*(3, 3, 1)[: 1 if kind is nn.BatchNorm1d else 3])
+    lines = failing(lambda: layer(torch.ones(3, 3, 3).double()), (RuntimeError, ValueError))
+    assert any(line.endswith("Call .float() on the data, or layer.double().") for line in lines)
+
+
+def test_indices_of_another_type():
+    for layer in (nn.Embedding(4, 3), nn.EmbeddingBag(4, 3)):
+        lines = failing(lambda layer=layer: layer(torch.ones(2, 3).double()))
+        assert lines[1].endswith("(4, 3): indices are float64. Call .long() on the data.")
+
+
+class Plus(nn.Module):
+    """Fails with errors that are not about the types of data and parameters."""
+
+    def __init__(self, more):
+        super().__init__()
+        self.fc, self.more = nn.Linear(3, 3), more
+
+    def forward(self, x):
+        if type(self.more) is str:
+            raise TypeError(self.more)
+        return self.fc(x.float()) + self.more
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lambda: Plus(None), torch.int64),
+        (lambda: Plus(None), torch.float64),
+        (lambda: Plus("unknown type of layer"), torch.float64),
+        (lambda: nn.Linear(3, 3), torch.complex64),
+    ],
+)
+def test_errors_that_no_other_type_of_data_mends(make, kind):
+    with pytest.raises((RuntimeError, TypeError)) as error:
+        make()(torch.ones(2, 3, dtype=kind))
+    assert "Call ." not in "".join([str(error.value), *getattr(error.value, "__notes__", ())])
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 3), ()])
@@ -545,6 +730,26 @@ def test_each_error_is_told_once_and_its_traceback_is_the_same():
     assert str(error.value).count("in_features=2") == 1
     names = [f.name for f in traceback.extract_tb(error.value.__traceback__)]
     assert [n for n in names if n in ("__call__", "forward")] == ["__call__", "forward"] * 4
+
+
+@pytest.mark.parametrize("model", [nn.Linear(2, 3), nn.Sequential(Raises(ValueError("mine")))])
+def test_an_error_that_is_raised_anew_without_its_traceback_is_told_once(model):
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = model
+
+        def forward(self, x):
+            try:
+                return self.inner(x)
+            except Exception as error:
+                raise error.with_traceback(None)  # noqa: B904
+
+    outer = Outer()
+    with pytest.raises((RuntimeError, ValueError)) as error:
+        outer(torch.ones(4, 3))
+    said = "\n".join([str(error.value), *getattr(error.value, "__notes__", ())])
+    assert re.findall(r"^in \S+", said, re.M) in (["in outer.inner,"], ["in outer.inner.0,"])
 
 
 def test_hooks_are_between():

@@ -8,6 +8,7 @@ import linecache
 import os
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from inspect import CO_OPTIMIZED
 from itertools import islice
 from types import CodeType, FrameType
@@ -138,15 +139,7 @@ class Source:
     """A file of the program, parsed. Python keeps the place in there of each instruction."""
 
     def __init__(self, file: str) -> None:
-        try:
-            self._tree = ast.parse("".join(linecache.getlines(file)))
-        except SyntaxError:  # the file is another by now
-            self._tree = ast.Module([], [])
-        self._at: dict[tuple[int | None, ...], ast.AST] = {
-            (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset): n
-            for n in ast.walk(self._tree)
-            if isinstance(n, (ast.expr, ast.AugAssign))
-        }
+        self._tree, self._at = _parsed("".join(linecache.getlines(file)))
 
     def expression(self, code: CodeType, at: int) -> ast.AST | None:
         """The expression that an instruction computes. at: its place in the bytecode."""
@@ -165,6 +158,17 @@ class Source:
             case [ast.Assign(targets=[ast.Name()], value=made)]:
                 return made
         return None
+
+
+@lru_cache(4)
+def _parsed(text: str) -> tuple[ast.Module, dict[tuple[int | None, ...], ast.AST]]:
+    """A file's tree, and its expressions by their places."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # the file is another by now
+        tree = ast.Module([], [])
+    found = (n for n in ast.walk(tree) if isinstance(n, (ast.expr, ast.AugAssign)))
+    return tree, {(n.lineno, n.end_lineno, n.col_offset, n.end_col_offset): n for n in found}
 
 
 def _set_by(statement: ast.stmt) -> set[str]:

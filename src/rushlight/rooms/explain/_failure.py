@@ -12,7 +12,7 @@ import opcode
 import re
 from collections.abc import Iterator
 from functools import cache
-from inspect import Parameter, signature
+from inspect import CO_OPTIMIZED, Parameter, signature
 from itertools import islice, pairwise
 from math import prod
 from types import CodeType, FrameType, TracebackType
@@ -23,12 +23,13 @@ from .._base import FOLDER
 from .._base.sources import Source, locals_of
 from .._core import Tensor
 from ..autograd.grad_mode import no_grad
+from ..nn import functional
 from ..nn.modules._calling import is_hooked
 from ..nn.modules.container import Sequential
 from ..nn.modules.module import Module
 from ..ops.making.creation import empty
 from ._graph import Node, read_node
-from ._names import inside, names_for, quiet, shown_name
+from ._names import as_far, inside, names_for, quiet, shown_name
 from ._text import in_columns
 
 __all__ = ["add_model"]
@@ -43,6 +44,9 @@ _FEATURES = {"in_features", "input_size", "embed_dim", "normalized_shape"}
 _CHANNELS = {"in_channels", "num_features", "num_channels"}
 """Settings of layers that say the size of an input: its last dimension, or the channels."""
 _OF_SIZES = re.compile("shape|size|channels|dimension|elements")
+_OF_TYPES = re.compile(
+    "have the same dtype|^expected scalar type|not match weight dtype|share same datatype"
+)
 _WORDS = {"float32": "float", "float64": "double", "float16": "half", "bfloat16": "bfloat16"}
 """Methods of tensors and modules, by the type that they give."""
 
@@ -63,6 +67,7 @@ def add_model(error: Exception) -> None:
     try:
         with quiet():
             text = _Failure(str(error), trace).text()
+            said = "\n".join([str(error), *getattr(error, "__notes__", ())])
     except Exception:  # nothing may take the place of the error itself
         return
     raised = last.co_code[trace[-1].tb_lasti] == opcode.opmap["RAISE_VARARGS"]
@@ -70,7 +75,8 @@ def add_model(error: Exception) -> None:
     plain = issubclass(kind, _LONGER) and list(map(type, error.args)) == [str]
     if plain and not own:
         error.args = (f"{error.args[0]}\n{text}",)
-    elif text not in getattr(error, "__notes__", ()):
+    elif text not in said and "\n" + re.split("[,:\n]", text)[0] + "." not in f"\n{said}":
+        # Else a module inside was told, and the program took the traceback away.
         error.add_note(text)
 
 
@@ -115,11 +121,12 @@ def _tensors(values: dict[str, object]) -> Iterator[tuple[str, Tensor]]:
 
 class _Layer(NamedTuple):
     """A part of the way that a tensor took: its shape there, the module and the node that made it,
-    as far as they are known."""
+    as far as they are known, and the modules whose parameters the node uses."""
 
     shape: tuple[int, ...]
     module: Module | None
     node: Node | None = None
+    users: tuple[Module, ...] = ()
 
 
 class _Failure:
@@ -141,13 +148,15 @@ class _Failure:
         roots = [(type(call.module).__name__, call.module) for call in self.calls]
         for label, root in [*names_for().modules.items(), *roots]:
             label = type(root).__name__ if label == "self" else label
-            for path, part in root.named_modules():
+            self.paths.setdefault(id(root), (root, label))
+            for path, part in as_far(root.named_modules):
                 name = f"{label}.{path}".strip(".").replace("._orig_mod", "")
                 self.paths.setdefault(id(part), (part, name))
         self.named = {path: module for module, path in reversed(self.paths.values())}
-        self.of_parameter = {
-            id(p): module for module in self.named.values() for p in module.parameters(False)
-        }
+        self.of_parameter: dict[int, list[Module]] = {}
+        for module, _ in self.paths.values():
+            for p in as_far(module.parameters, False):
+                self.of_parameter.setdefault(id(p), []).append(module)
         self.source = cache(Source)
 
     def text(self) -> str:
@@ -164,7 +173,7 @@ class _Failure:
         return "\n".join(lines)
 
     def _path(self, module: Module) -> str:
-        return shown_name(self.paths[id(module)][1])
+        return shown_name(self.paths.get(id(module), (None, type(module).__name__))[1])
 
     def _known(self, module: Module) -> str:
         """The path of a module and its class; of a nameless one the class alone."""
@@ -179,7 +188,7 @@ class _Failure:
             return []
         frame = inner[-1].tb_frame
         failed = self.source(frame.f_code.co_filename).expression(frame.f_code, inner[-1].tb_lasti)
-        known, had = locals_of(frame), [id(value) for value in came.values()]
+        known, had = frame.f_globals | locals_of(frame), [id(value) for value in came.values()]
         parts = [] if failed is None else list(ast.walk(failed))
         found = {ast.unparse(part): _plain_value(part, known) for part in parts}
         return [(n, v) for n, v in found.items() if _is(v, Tensor) and id(v) not in had]
@@ -203,14 +212,19 @@ class _Failure:
 
     def _list(self, way: list[_Layer]) -> list[str]:
         """The shapes layer by layer, from what the outermost module was given."""
+        outer = self._path(self.calls[0].module)
+        given = list(self.calls[0].tensors().values())
+        edges = [_core.gradient_edge(inside(tensor)) for tensor in given]
+        nodes = [edge[0] for edge in edges if edge is not None]
+        starts = [n for n, at in enumerate(way, 1) if at.node and at.node.node in nodes]
+        way = way[max(starts, default=0) :]
         ends = [a for a, b in pairwise(way) if a.module is None or a.module is not b.module]
         ends += way[-1:]
         if len(ends) < 2:
             return []
         rows = [["…", ""]] if len(ends) > _ROWS else []
-        outer = self.calls[0]
-        for given in islice(outer.tensors().values(), 1):
-            rows.insert(0, [str(list(given.shape)), f"given to {self._path(outer.module)}"])
+        if given:
+            rows.insert(0, [str(list(given[0].shape)), f"given to {outer}"])
         rows += [[str(list(layer.shape)), self._who(layer)] for layer in ends[-_ROWS:]]
         return ["  shapes, layer by layer:", *(f"    {line}" for line in in_columns(rows))]
 
@@ -221,7 +235,8 @@ class _Failure:
         if way and way[-1].module is not None:
             return way
         made = parts[-1] if parts else None if way else self._by_the_source(value)
-        return way if made is None else [*way[:-1], _Layer(tuple(value.shape), made)]
+        last = way[-1] if way else _Layer(tuple(value.shape), None)
+        return way if made is None else [*way[:-1], last._replace(module=made)]
 
     def _in_turn(self, value: Tensor) -> tuple[Tensor, list[Module]]:
         """The modules that Sequentials around the failing one called to make the tensor, and what
@@ -265,46 +280,71 @@ class _Failure:
         while raw is not None and not isinstance(raw, _core.AccumulateGrad) and len(way) < _STEPS:
             node, arrows = read_node(raw)
             leaves = [a[0].variable for a in arrows if isinstance(a[0], _core.AccumulateGrad)]
-            of = [self.of_parameter[id(v)] for v in leaves if id(v) in self.of_parameter]
-            way.insert(0, _Layer(node.outputs[0][0], of[0] if of else None, node))
+            of = dict.fromkeys(m for v in leaves for m in self.of_parameter.get(id(v), ()))
+            way.insert(0, _Layer(node.outputs[0][0], None, node, tuple(of)))
             others = [a[0] for a in arrows if not isinstance(a[0], _core.AccumulateGrad)]
             raw = max(others, key=lambda n: int(n._sequence_nr()), default=None)
         before = None
         for at, layer in enumerate(way):
-            way[at] = layer._replace(module=layer.module or self._called(layer, before))
+            way[at] = layer._replace(module=self._called(layer, before))
             before = way[at] if way[at].module else before
         return way
 
     def _called(self, layer: _Layer, before: _Layer | None) -> Module | None:
-        """The module that the program calls where a node was made. before: the last layer with a
-        module, which tells apart modules with the same code."""
+        """The module whose call made a node. before: the last layer with a module, which tells
+        apart modules with the same code."""
         code, at = _site(layer)
         called = None if code is None else self.source(code.co_filename).expression(code, at)
         if code is None or called is None:
-            return None
-        owners = [path for module, path in self.paths.values() if _runs(module, code)]
-        near = None if before is None else before.module
-        if len(owners) > 1:
-            its_code, its_at = _site(before)
-            after = near is not None and its_code is code and its_at <= at
-            around = f"{self.paths[id(near)][1]}." if after else ""
-            owners = [path for path in owners if around.startswith(f"{path}.")]
-            if len(owners) != 1:
-                return None
-        found = self._by_path(called, owners[0] if owners else "")
-        if found is None or type(found).forward is not Sequential.forward:
-            return found
+            return layer.users[0] if len(layer.users) == 1 else None
+        names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+        found = self._by_path(called, self._owner(layer, before), dict.fromkeys(names))
+        parts = [] if found is None else list(as_far(found.modules))
+        users = [m for m in layer.users if any(m is part for part in parts)]
+        if found is None or (layer.users and not users):
+            users = [m for m in layer.users if not _is_own(m) or self._is_call(called, m)]
+            return users[0] if len(users) == 1 else None
         leaves = _leaves(found)
+        if len(users) == 1 or leaves == [found]:
+            return users[0] if len(users) == 1 else found
+        near = None if before is None else before.module
         start = next((n for n, leaf in enumerate(leaves, 1) if leaf is near), 0)
         op = cast("Node", layer.node).title.replace("_", "")
         return next((m for m in leaves[start:] if op.startswith(type(m).__name__.lower())), None)
 
-    def _by_path(self, called: ast.AST | None, owner: str) -> Module | None:
-        """The module that is called as `self.layers[0](x)`. owner: the path of `self`."""
+    def _owner(self, layer: _Layer, before: _Layer | None) -> str:
+        """The path of `self` where a node was made; "" where that may be several."""
+        code, at = _site(layer)
+        owners = [p for m, p in self.paths.values() if code is not None and _runs(m, code)]
+        if len(owners) > 1:
+            near, (its_code, its_at) = layer.users, _site(before)
+            if not near and before is not None and its_code is code and its_at <= at:
+                near = (cast("Module", before.module),)
+            inside = [f"{self.paths[id(module)][1]}." for module in near]
+            owners = [o for o in owners if any(path.startswith(f"{o}.") for path in inside)]
+        return owners[0] if len(owners) == 1 else ""
+
+    def _is_call(self, called: ast.AST, module: Module) -> bool:
+        """Whether an expression may be the call of a module: no operator, and no function that
+        tensors have too."""
         if not isinstance(called, ast.Call):
+            return False
+        name = ast.unparse(called.func).rpartition(".")[2]
+        common = hasattr(Tensor, name) or hasattr(functional, name)
+        return not common or self._path(module).endswith(f".{name}")
+
+    def _by_path(self, made: ast.AST | None, owner: str, known: dict[str, object]) -> Module | None:
+        """The module that is called as `self.layers[0](x)`. owner: the path of `self`; known: the
+        other variables of the function, which hide those of the program."""
+        if not isinstance(made, ast.Call):
             return None
-        text = re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", ast.unparse(called.func))
-        return self.named.get(re.sub(r"^self\b", owner, text))
+        text = re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", ast.unparse(made.func))
+        first, dot, rest = text.partition(".")
+        if first == "self":
+            first = owner
+        elif first in known:
+            _, first = self.paths.get(id(known[first]), (None, ""))
+        return self.named.get(f"{first}{dot}{rest}")
 
     def _by_the_source(self, value: Tensor) -> Module | None:
         """The module whose result the tensor is, as the function says that called the failing one:
@@ -320,8 +360,9 @@ class _Failure:
         made: ast.AST | None = called.args[given[0]]
         if isinstance(made, ast.Name):
             made = source.value_before(called.lineno, made.id)
-        _, owner = self.paths.get(id(locals_of(frame).get("self")), (None, ""))
-        found = self._by_path(made, owner)
+        known = locals_of(frame) if frame.f_code.co_flags & CO_OPTIMIZED else {}
+        _, owner = self.paths.get(id(known.get("self")), (None, ""))
+        found = self._by_path(made, owner, known)
         return None if found is None else next(reversed(_leaves(found)), None)
 
     # -- hints
@@ -331,18 +372,19 @@ class _Failure:
         for value in islice(came.values(), 1):
             if wanted := _size_text(self.module, value, self.said):
                 return wanted
-        floats = (p.dtype.name for p in self.module.parameters() if p.is_floating_point())
-        ours = next(floats, "") if "type" in self.said else ""
+            if "'indices'" in self.said and _is_own(self.module):
+                return f"indices are {value.dtype.name}. Call .long() on the data."
+        floats = (p.dtype.name for p in as_far(self.module.parameters) if p.is_floating_point())
+        ours = next(floats, "") if _OF_TYPES.search(self.said) else ""
         for name, value in came.items():
             theirs = value.dtype.name
-            if ours in _WORDS and theirs != ours:
-                hint = f"{name} is {theirs}, its parameters are {ours}. "
-                hint += f"Call .{_WORDS[ours]}() on the data"
-                if theirs in _WORDS:
-                    whole = self.calls[0].module
-                    path = self._path(whole).replace(type(whole).__name__, "model")
-                    hint += f", or {path}.{_WORDS[theirs]}()"
-                return f"{hint}."
+            if theirs in _WORDS and ours in _WORDS and theirs != ours:
+                whole = self.calls[0].module
+                path = self._path(whole).replace(type(whole).__name__, "model")
+                return (
+                    f"{name} is {theirs}, its parameters are {ours}. Call .{_WORDS[ours]}() on "
+                    f"the data, or {path}.{_WORDS[theirs]}()."
+                )
         return ""
 
 
@@ -414,4 +456,4 @@ def _class_text(module: Module) -> str:
     numbers = [v for v in given if type(v) in (int, float, tuple)]
     name = shown_name(type(module).__name__)
     text = shown_name(", ".join(map(str, numbers)))
-    return f"{name}({text})" if numbers or not module._modules else name
+    return f"{name}({text})" if numbers or not module.__dict__.get("_modules") else name

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import _core
 from .._base import FOLDER
@@ -17,6 +17,7 @@ from .._core import Tensor
 
 __all__ = [
     "Names",
+    "as_far",
     "escaped",
     "inside",
     "is_container",
@@ -27,6 +28,7 @@ __all__ = [
     "variables_of",
 ]
 
+_T = TypeVar("_T")
 _MOST = 100
 """How many items of a container of the program are looked at."""
 
@@ -124,7 +126,7 @@ class Names:
             return
         self.modules.setdefault(label, module)
         for members in (module.named_parameters, module.named_buffers):
-            for name, tensor in members():
+            for name, tensor in as_far(members):
                 self._take(prefix + name, tensor)
 
     def add_modules(self, variables: list[tuple[str, Any]]) -> None:
@@ -133,10 +135,10 @@ class Names:
         container always, as `blocks.0.weight`."""
         found = [(label, m) for label, m in variables if is_module(m)]
         found.sort(key=lambda named: named[0] == "self")  # a caller's name says more
-        inside = {id(c) for _, m in found for c in m.modules() if c is not m}
-        inside |= {id(c) for m in self.modules.values() for c in m.modules()}
+        inside = {id(c) for _, m in found for c in as_far(m.modules) if c is not m}
+        inside |= {id(c) for m in self.modules.values() for c in as_far(m.modules)}
         outer = {id(m): (label, m) for label, m in reversed(found) if id(m) not in inside}
-        several = sum(any(True for _ in m.parameters()) for _, m in outer.values()) > 1
+        several = sum(any(True for _ in as_far(m.parameters)) for _, m in outer.values()) > 1
         for label, m in reversed(outer.values()):
             long = several or self.modules or is_container(m)
             self.add_module(label, m, f"{label}." if long else "")
@@ -156,6 +158,15 @@ def _attributes(value: object) -> dict[str, object]:
         return dict(value.__dict__)
     except Exception:  # an object of the program may do anything when it is asked
         return {}
+
+
+def as_far(walk: Callable[..., Iterator[_T]], *how: object) -> Iterator[_T]:
+    """The parts of a module, up to one that fails to tell more: a class of the program may lack
+    `super().__init__()`, or have an own method for that."""
+    try:
+        yield from walk(*how)
+    except Exception:
+        return
 
 
 def names_for(names: object = None) -> Names:
@@ -233,9 +244,9 @@ def _in_order(
 
 
 def variables_of(frame: FrameType) -> list[tuple[str, object]]:
-    """A frame's own variables, then its module's. Left out are `_`, `__name__` and the like, names
-    of tools that are no identifiers, and the values that a function gathered with `*args` and
-    `**how`, which have better names outside."""
+    """A frame's own variables, then its module's. Left out are `_`, `__name__` and the like, a
+    notebook's `_4`, names of tools that are no identifiers, and the values that a function gathered
+    with `*args` and `**how`, which have better names outside."""
     code = frame.f_code
     known = locals_of(frame)
     named = code.co_argcount + code.co_kwonlyargcount
@@ -250,4 +261,5 @@ def variables_of(frame: FrameType) -> list[tuple[str, object]]:
 
 
 def _is_name(variable: str) -> bool:
-    return variable.isidentifier() and not variable.startswith("__") and variable != "_"
+    known = variable.isidentifier() and not variable.startswith("__")
+    return known and variable.strip("_0123456789") != ""
