@@ -324,6 +324,68 @@ def test_the_program_computes_the_same(tmp_path):
     assert found["curve"]["end"][-1] == pytest.approx(whole, rel=1e-2)
 
 
+# Of each, a backward that is run twice changes the numbers that follow: h is what goes on.
+CODE_IN_BACKWARD = {
+    "a Function": "h = Noisy.apply(net(x))",
+    "hooks": "h = net(x); h.register_hook(noise); net[0].weight.register_hook(noise)",
+    "a module's hook": "net[0].register_full_backward_hook(draw); h = net(x)",
+    "a checkpoint": "h = checkpoint(net, x, use_reentrant=False)",
+    "an older checkpoint": "h = checkpoint(net, x.requires_grad_(), use_reentrant=True)",
+    "a saved tensor": "with saved_tensors_hooks(lambda t: t, draw): h = net(x)",
+    "a hook on a node": "h = net(x); h.grad_fn.register_hook(draw)",
+}
+
+
+@pytest.mark.parametrize("case", CODE_IN_BACKWARD)
+def test_no_code_of_the_program_runs_twice(tmp_path, case):
+    text = f"""
+import torch
+from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.checkpoint import checkpoint
+torch.manual_seed(0)
+count = []
+def noise(g):
+    count.append(g)
+    return g + 0.1 * torch.randn_like(g)
+def draw(given, *_):
+    torch.rand(1)
+    count.append(given)
+    return given if isinstance(given, torch.Tensor) else None
+class Noisy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return noise(g)
+net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+for i in range(4):
+    x = torch.randn(8, 4)
+    {CODE_IN_BACKWARD[case]}
+    loss = (h - 1).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(len(count), net[1].running_mean.tolist(), net[0].weight.tolist(), torch.rand(1).item())
+"""
+    plain, _ = finished(tmp_path, text, options=())
+    assert plain.returncode == 0
+    served, data = finished(tmp_path, text)
+    assert served.stdout == plain.stdout
+    notes = [json.loads(graph)["notes"] for graph in data["graphs"]]
+    assert notes and all("runs code of the program" in note for (note,) in notes)
+    paged = subprocess.run(
+        [sys.executable, "-m", "rushlight", "explain", "--continue", "prog.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert paged.stdout == plain.stdout
+
+
 @pytest.mark.parametrize("width, dark", [(1280, False), (375, False), (1280, True)])
 def test_the_file(page, tmp_path, width, dark):
     finished(tmp_path, LAYERS, DEAD)

@@ -102,7 +102,9 @@ class Live:
         from ._scopes import reading
 
         with reading(now.roots) as graph:
-            data = page_data(graph, now.gradients, program=self.seen.title, step=clock)
+            data = page_data(
+                graph, now.gradients, program=self.seen.title, step=clock, goes_on=True
+            )
         self.graphs.append(json.dumps(data))
         self._kept.append({"step": clock, "line": now.frame.f_lineno})
         if len(self.graphs) > 1:  # the first has to be there, and loads the modules
