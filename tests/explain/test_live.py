@@ -510,6 +510,73 @@ for step in range(3):
     assert parts == pytest.approx(of_judge, rel=1e-3)
 
 
+def test_models_under_one_name(tmp_path):
+    """Each model has rows of its own; a new optimizer of the same model goes on with the rows."""
+    text = """
+import torch
+from torch import nn
+for width in (3, 5, 5):
+    net = nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, 1))
+    with torch.no_grad():
+        net[0].bias[0] = -99 if width == 3 else 99
+    for rate in (0.01, 0.02):
+        optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+        for step in range(6 if width == 3 else 2):
+            optimizer.zero_grad()
+            net(torch.rand(8, 4)).square().mean().backward()
+            optimizer.step()
+"""
+    done, data = finished(tmp_path, text)
+    assert "Error" not in done.stderr and data["run"]["trouble"] == []
+    layers = {layer["name"]: layer for layer in data["run"]["layers"]}
+    names = ["net.0", "net.2", "net.0 #2", "net.2 #2", "net.0 #3", "net.2 #3"]
+    assert list(layers) == names
+    assert [layers[name]["elements"] for name in names] == [15, 4, 25, 6, 25, 6]
+    curves = [layers[name]["weights"]["curve"]["end"] for name in names]
+    assert [sum(v is not None for v in curve) for curve in curves] == [12, 12, 4, 4, 4, 4]
+    assert [layers[name]["dead"] for name in names] == [1, 0, 0, 0, 0, 0]
+
+
+def test_a_layer_that_cannot_be_looked_at(page, tmp_path):
+    """What is wrong is said in the page, and the other layers are shown."""
+    text = """
+import torch
+from rushlight.explain import _live
+kept = _live._array
+def refusing(t):
+    if t.shape == (2,):
+        raise ValueError("no numbers <b>")
+    return kept(t)
+_live._array = refusing
+bad, good = torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([bad, good], lr=0.1)
+(bad.sum() + good.sum()).backward()
+optimizer.step()
+"""
+    _, data = finished(tmp_path, text)
+    bad, good = data["run"]["layers"]
+    assert (bad["elements"], good["elements"]) == (0, 3)
+    assert good["weights"]["shape"] is not None
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    assert on(tab, "trouble").inner_text() == "bad: ValueError: no numbers <b>"
+
+
+@pytest.mark.parametrize("low, high", [(-1e308, 1e308), (1.7e308, 1.7e308), (0.0, 5e-324)])
+def test_numbers_at_the_ends_of_their_type_have_a_row(tmp_path, low, high):
+    text = f"""
+import torch
+x = torch.tensor([{low}, {high}], dtype=torch.float64, requires_grad=True)
+optimizer = torch.optim.SGD([x], lr=1e-9)
+x.sum().backward()
+optimizer.step()
+"""
+    done, data = finished(tmp_path, text)
+    assert "Error" not in done.stderr and data["run"]["trouble"] == []
+    (layer,) = data["run"]["layers"]
+    assert layer["elements"] == 2 and layer["gradients"]["shape"][2]
+
+
 def test_an_optimizer_with_a_closure(tmp_path):
     text = """
 import torch

@@ -18,7 +18,7 @@ import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from .._base.outside import np
 from .._core import Tensor
@@ -49,6 +49,8 @@ _GRAPHS, _BYTES = 32, 64_000_000
 """How many graphs are kept, and how much of their text."""
 _SAMPLE, _BINS = 16_384, 32
 """A histogram is of about so many numbers of a layer at most, and has so many parts."""
+_TINY = 1e-300
+"""Numbers of such a range have no parts."""
 _COLUMNS, _SMALL_COLUMNS = 300, 80
 """Points of a curve, and of one in the table."""
 _OTHERS = {"Embedding", "EmbeddingBag"}
@@ -67,7 +69,7 @@ class Live:
         self._kept: list[dict[str, int]] = []  # of which pass each graph is, and of which line
         self._began = time.time()
         self._before = _earlier(self.path)
-        self._layers: dict[str, _Layer] = {}
+        self._layers: list[_Layer] = []
         self._met: WeakKeyDictionary[Optimizer, _Met] = WeakKeyDictionary()
         self._next_graph, self._spent, self._bad = 1, 0.0, False
         self._server: Server | None = None
@@ -123,7 +125,10 @@ class Live:
             met = self._met[optimizer] = _Met(self._layers_of(params), len(params))
         met.looks += 1
         for layer, of in met.layers:
-            layer.look(self.seen.clock, of)
+            try:
+                layer.look(self.seen.clock, of)
+            except Exception as error:  # the other layers are looked at all the same
+                self.seen._trouble.add(f"{layer.name}: {type(error).__name__}: {error}")
         now = time.perf_counter()
         met.next_look = now + max(_PAUSE, _SHARE * (now - began))
 
@@ -135,22 +140,34 @@ class Live:
             for path, part in module.named_modules(prefix=label):
                 for own, p in part.named_parameters(recurse=False):
                     owners.setdefault(id(p), (path, type(part).__name__, own))
-        found: dict[str, list[_Named]] = {}
+        found: dict[tuple[str, str], list[_Named]] = {}
         for i, p in enumerate(params):
             path, kind, own = owners.get(id(p)) or (names.of(p) or f"parameter {i}", "", "")
-            if path not in self._layers and len(self._layers) == _MOST:
-                self.seen._trouble.add(f"more than {_MOST} layers: the first are shown")
+            found.setdefault((path, kind), []).append((own, p))
+        layers = ((self._layer(*which, of), of) for which, of in found.items())
+        return [(layer, of) for layer, of in layers if layer is not None]
+
+    def _layer(self, path: str, kind: str, of: list[_Named]) -> _Layer | None:
+        """The row of these parameters; a new one, with a number where another has the name."""
+        alike = [layer for layer in self._layers if layer.path == path]
+        for layer in alike:
+            if any(known() is p for known in layer.params for _, p in of):
                 break
-            self._layers.setdefault(path, _Layer(path, kind))
-            found.setdefault(path, []).append((own, p))
-        return [(self._layers[path], of) for path, of in found.items()]
+        else:
+            if len(self._layers) == _MOST:
+                self.seen._trouble.add(f"more than {_MOST} layers: the first are shown")
+                return None
+            layer = _Layer(path, kind, len(alike) + 1)
+            self._layers.append(layer)
+        layer.params = [ref(p) for _, p in of]
+        return layer
 
     # --- shown
 
     @property
     def version(self) -> list[object]:
         """Changes when there is something new to show."""
-        return [self.seen.clock, len(self._kept), self.ended]
+        return [self.seen.clock, len(self._kept), len(self.seen._trouble), self.ended]
 
     def state(self) -> dict[str, object]:
         """All that the page shows, without the graphs' own data."""
@@ -169,7 +186,8 @@ class Live:
                 _chart("Loss", losses, [loss.values for loss in seen.losses]),
                 _chart("Gradient norm", norms, [group.norms for group in seen.groups]),
             ],
-            "layers": [layer.row(last) for layer in self._layers.values()],
+            "layers": [layer.row(last) for layer in self._layers],
+            "trouble": [printable(text) for text in sorted(seen._trouble)],
             "graphs": list(self._kept),
             "more": self._room() and not self.ended,
         }
@@ -259,8 +277,10 @@ class _Numbers:
 class _Layer:
     """A module that has parameters of its own, or a parameter without a module."""
 
-    def __init__(self, name: str, kind: str) -> None:
-        self.name, self.kind = name, kind
+    def __init__(self, path: str, kind: str, number: int) -> None:
+        self.path, self.kind = path, kind
+        self.name = path if number == 1 else f"{path} #{number}"
+        self.params: list[ref[Tensor]] = []
         self.elements = 0
         self.gradients, self.weights = _Numbers(), _Numbers()
         self.silent: Any = None  # for each unit, in how many looks it had no gradient
@@ -309,8 +329,11 @@ def _histogram(arrays: list[Floats]) -> list[object] | None:
     if not len(values):
         return None
     low, high = float(values.min()), float(values.max())
-    if not high - low > abs(low) * 1e-9:  # no room for parts
-        low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
+    if not high - low > max(abs(low) * 1e-9, _TINY):  # no room for parts
+        room = (abs(low) if abs(low) > _TINY else 1) / 2
+        low, high = low - room, high + room
+    if not math.isfinite(high - low):
+        return None
     counts, _ = np.histogram(values, bins=_BINS, range=(low, high))
     return [low, high, counts.tolist()]
 

@@ -294,6 +294,8 @@ function show() {
   byId("title").textContent = run.title || "training";
   byId("progress").textContent = run.progress;
   [byId("status").textContent, byId("status").className] = status(run);
+  byId("trouble").replaceChildren(...run.trouble.map((text) => h("li", {}, text)));
+  byId("trouble").hidden = !run.trouble.length;
   byId("comparing").hidden = !state.before;
   byId("other").textContent =
     state.before && `${state.before.title}, ${new Date(state.before.began * 1000).toLocaleString()}`;
