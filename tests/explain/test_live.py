@@ -310,6 +310,37 @@ def test_dead_units_are_named(tmp_path):
         assert [layers[f"model.{name}"]["dead"] for name in ("words", "last")] == [0, 0]
 
 
+def test_layers_without_gradients_are_not_dead(page, tmp_path):
+    text = """
+import torch
+from torch import nn
+frozen, unused, used, bad, late = (nn.Linear(40, 40) for _ in range(5))
+frozen.requires_grad_(False)
+every = [p for part in (frozen, unused, used, bad, late) for p in part.parameters()]
+optimizer = torch.optim.SGD(every, lr=0.0)
+with torch.no_grad():
+    late.bias.fill_(99)
+    late.bias[:20] = -99
+for step in range(15):
+    optimizer.zero_grad()
+    out = used(frozen(torch.ones(2, 40))).sum() + torch.relu(late(torch.ones(2, 40))).sum()
+    out = out + (bad(torch.ones(2, 40))[:, 1:] * float("nan")).sum()
+    out.backward()
+    optimizer.step()
+"""
+    _, data = finished(tmp_path, text)
+    layers = {layer["name"]: layer for layer in data["run"]["layers"]}
+    dead = {"frozen": 0, "unused": 0, "used": 0, "bad": 1, "late": 20}
+    assert {name: layer["dead"] for name, layer in layers.items()} == dead
+    tab = page(tmp_path / "prog.watch.html", width=375)
+    tab.wait_for_selector("body[data-ready]")
+    cells = on(tab, "layers").locator("tbody td:last-child")
+    told = ["frozen", "no gradient", "0 of 40", "not finite"]
+    assert cells.all_inner_texts()[:4] == told
+    assert [cells.nth(i).locator(".bad").count() for i in range(5)] == [0, 0, 0, 0, 1]
+    assert cells.nth(4).bounding_box()["height"] < 90
+
+
 def test_the_program_computes_the_same(tmp_path):
     """The graphs' own backwards, and the looks at layers, change no number and draw none."""
     plain, _ = finished(tmp_path, LAYERS, DEAD, options=())

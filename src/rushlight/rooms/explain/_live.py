@@ -283,22 +283,28 @@ class _Layer:
         self.params: list[ref[Tensor]] = []
         self.elements = 0
         self.gradients, self.weights = _Numbers(), _Numbers()
-        self.silent: Any = None  # for each unit, in how many looks it had no gradient
+        self.silent: Any = None  # for each unit, in how many looks its gradient was zero
+        self.without = ""  # why the units are not counted: what the layer has for a gradient
 
     def look(self, clock: int, params: list[_Named]) -> None:
         """Take the norms, the histograms and the units without gradient."""
         arrays = [(own, _array(p), None if p.grad is None else _array(p.grad)) for own, p in params]
         self.elements = sum(weights.size for _, weights, _ in arrays)
         self.weights.look(clock, [weights for _, weights, _ in arrays])
-        self.gradients.look(clock, [grad for *_, grad in arrays if grad is not None])
+        found = [grad for *_, grad in arrays if grad is not None]
+        frozen = not any(p.requires_grad for _, p in params)
+        self.without = "" if found and not frozen else "frozen" if frozen else "no gradient"
+        self.gradients.look(clock, found)
+        if not self.without and not math.isfinite(self.gradients.norms.now):
+            self.without = "not finite"
         unit = 1 if "Transpose" in self.kind else 0
         for own, weights, grad in arrays:
-            whole = grad is None or grad.shape == weights.shape  # not of a sparse gradient
+            whole = grad is not None and grad.shape == weights.shape  # not a sparse gradient
             if own == "weight" and weights.ndim > 1 and whole and self.kind not in _OTHERS:
-                others = tuple(d for d in range(weights.ndim) if d != unit)
-                active = False if grad is None else grad.any(axis=others)
-                before = np.zeros(weights.shape[unit]) if self.silent is None else self.silent
-                self.silent = np.where(active, 0, before + 1)
+                with np.errstate(all="ignore"):
+                    sums = np.abs(grad).sum(tuple(d for d in range(grad.ndim) if d != unit))
+                before = np.zeros(len(sums)) if self.silent is None else self.silent
+                self.silent = np.where(sums > 0, 0, before + (sums == 0))  # NaN says nothing
 
     def row(self, last: int) -> dict[str, object]:
         dead = () if self.silent is None else np.flatnonzero(self.silent >= _DEAD).tolist()
@@ -307,6 +313,7 @@ class _Layer:
             "kind": printable(self.kind),
             "elements": self.elements,
             "units": 0 if self.silent is None else len(self.silent),
+            "without": self.without,
             "dead": len(dead),
             "which": dead[:12],
             "gradients": self.gradients.row(last),

@@ -262,7 +262,8 @@ const COLUMNS = "layer,numbers,gradient norm,weight norm,gradients,weights,dead 
 
 function layerRow(layer, then) {
   const few = layer.which.join(", ") + (layer.dead > layer.which.length ? ", …" : "");
-  const dead = `${layer.dead} of ${layer.units}${layer.dead ? `: ${few}` : ""}`;
+  const units = `${layer.dead} of ${layer.units}${layer.dead ? `: ${few}` : ""}`;
+  const dead = layer.without || (layer.units ? units : "");
   return rowOf(
     {},
     h("span", { class: "number" }, h("b", {}, layer.name), " ", pale(layer.kind)),
@@ -271,7 +272,7 @@ function layerRow(layer, then) {
     norms(layer.weights, then?.weights, false),
     histogram(layer.gradients),
     histogram(layer.weights),
-    layer.units ? h("span", { class: layer.dead ? "bad" : "dim" }, dead) : "",
+    h("span", { class: layer.dead && !layer.without ? "bad" : "dim" }, dead),
   );
 }
 
