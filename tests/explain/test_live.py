@@ -541,6 +541,29 @@ for step in range(3):
     assert parts == pytest.approx(of_judge, rel=1e-3)
 
 
+def test_each_loss_has_graphs(page, tmp_path):
+    """A click at a curve opens the nearest graph of that loss."""
+    text = """
+import torch, time
+x, y = torch.tensor(100.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+for step in range(20):
+    time.sleep(0.05)
+    (x * 1).backward()
+    (y * 1).backward()
+"""
+    _, data = finished(tmp_path, text)
+    graphs = data["run"]["graphs"]
+    of = {line: [g["step"] for g in graphs if g["line"] == line] for line in (6, 7)}
+    assert min(map(len, of.values())) > 1 and of[6][0] == 1
+    assert [g["loss"] for g in graphs] == [f"prog.py:{g['line']}" for g in graphs]
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    for top, line in ((20, 6), (205, 7)):
+        on(tab, "Loss").locator("svg").click(position={"x": 300, "y": top})
+        assert tab.locator("#opened-title").inner_text().endswith(f"backward in line {line}")
+        on(tab, "close").click()
+
+
 def test_models_under_one_name(tmp_path):
     """Each model has rows of its own; a new optimizer of the same model goes on with the rows."""
     text = """

@@ -1,8 +1,9 @@
 """The live page of `watch`: the layers of a program that trains, the graphs of some steps, a file.
 
 `Live` is told of each loss and each step. Layers are looked at in the first `_EACH` steps, then as
-often as costs a twentieth of the time at most. Graphs are kept of the passes 1, 2, 4, 8 and so on,
-of the first loss that is not finite, and of the pass after somebody asked for one.
+often as costs a twentieth of the time at most. Graphs are kept of each loss: of the first pass, and
+the first from the passes 2, 4, 8 and so on; of the first loss that is not finite, and of the pass
+after somebody asked for one.
 
 _live_server.py gives the page to a browser, page/live.js draws, and at the end, and every while
 before, all goes into one file. The run that the file held before is kept in the page, to compare.
@@ -66,12 +67,13 @@ class Live:
         self.asked = False  # a graph of the next pass
         self.ended = False
         self.graphs: list[str] = []  # the data of their pages, as JSON
-        self._kept: list[dict[str, int]] = []  # of which pass each graph is, and of which line
+        self._kept: list[dict[str, object]] = []  # of which pass each graph is, and of which loss
         self._began = time.time()
         self._before = _earlier(self.path)
         self._layers: list[_Layer] = []
         self._met: WeakKeyDictionary[Optimizer, _Met] = WeakKeyDictionary()
-        self._next_graph, self._spent, self._bad = 1, 0.0, False
+        self._next_graph: dict[str, int] = {}  # by the loss
+        self._spent, self._bad = 0.0, False
         self._server: Server | None = None
         self._write_at = time.perf_counter() + 2
 
@@ -90,15 +92,15 @@ class Live:
 
     # --- told by the watch
 
-    def loss(self, now: Pass, value: float | None) -> None:
+    def loss(self, now: Pass, name: str, value: float | None) -> None:
         """A backward is about to run; of some the graph is kept."""
         clock = self.seen.clock
         bad = value is not None and not math.isfinite(value) and not self._bad
-        due = clock >= self._next_graph and self._spent * _SHARE <= self.seen.seconds
+        due = clock >= self._next_graph.get(name, 1) and self._spent * _SHARE <= self.seen.seconds
         if not (bad or due or self.asked) or not self._room():
             return
         self._bad, self.asked = self._bad or bad, False
-        self._next_graph = 1 << clock.bit_length()
+        self._next_graph[name] = 1 << clock.bit_length()
         began = time.perf_counter()
         from ._page_data import page_data
         from ._scopes import reading
@@ -108,7 +110,7 @@ class Live:
                 graph, now.gradients, program=self.seen.title, step=clock, goes_on=True
             )
         self.graphs.append(json.dumps(data))
-        self._kept.append({"step": clock, "line": now.frame.f_lineno})
+        self._kept.append({"step": clock, "line": now.frame.f_lineno, "loss": name})
         if len(self.graphs) > 1:  # the first has to be there, and loads the modules
             self._spent += time.perf_counter() - began
 

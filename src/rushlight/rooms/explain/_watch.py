@@ -305,7 +305,7 @@ class watch:
         value = _value(now.roots)
         loss.add(self.clock, value)
         if self._live is not None:
-            self._live.loss(now, value)
+            self._live.loss(now, loss.name, value)
 
     def _steps(self, optimizer: object) -> None:
         """An optimizer steps."""

@@ -91,7 +91,7 @@ class Chart {
       "aria-label": title,
       onmousemove: (event) => look(clock(event)),
       onmouseleave: () => look(null),
-      onclick: (event) => openNearest(clock(event)),
+      onclick: (event) => openNearest(clock(event), this.nameAt(clock(event), event)),
     });
     this.legend = h("ul", { class: "curves" });
     byId("charts").append(
@@ -135,6 +135,17 @@ class Chart {
     this.tell();
   }
 
+  /** The name of the curve that is nearest to the mouse at a clock. */
+  nameAt(clock, event) {
+    const far = event.clientY - this.svg.getBoundingClientRect().top;
+    const away = ({ curve }) => {
+      const there = [...curve.end.keys()].filter((i) => curve.end[i] !== null);
+      const i = nearest(there, (i) => Math.abs(clockAt(curve, i) - clock));
+      return i === null ? Infinity : Math.abs(this.axes.y(curve.end[i]) - far);
+    };
+    return nearest(this.chart.rows, away)?.name;
+  }
+
   /** Say the values at the cursor; without one, the last. */
   tell() {
     const clock = state.at;
@@ -166,8 +177,10 @@ class Chart {
 
 const graphs = data.graphs ?? [];
 
-function openNearest(clock) {
-  const kept = nearest(state.run.graphs, ({ step }) => Math.abs(step - clock));
+/** Open the graph that is nearest to a clock; of the loss of this name, if one of it is kept. */
+function openNearest(clock, name) {
+  const own = state.run.graphs.filter(({ loss }) => loss === name);
+  const kept = nearest(own.length ? own : state.run.graphs, ({ step }) => Math.abs(step - clock));
   if (kept) openGraph(state.run.graphs.indexOf(kept), clock);
 }
 
