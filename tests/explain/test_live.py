@@ -541,6 +541,19 @@ for step in range(3):
     assert parts == pytest.approx(of_judge, rel=1e-3)
 
 
+def test_a_layer_says_of_which_pass_it_is(page, tmp_path):
+    text = TRAIN.replace("range(3)", "range(30)")  # the last ten are over before a second look
+    _, data = finished(tmp_path, text)
+    (layer,) = data["run"]["layers"]
+    curve = layer["weights"]["curve"]["end"]
+    assert layer["looked"] == max(i for i, v in enumerate(curve, 1) if v is not None) < 30
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    cells = on(tab, "layers").locator("tbody td").all_inner_texts()
+    heads = on(tab, "layers").locator("th").all_inner_texts()
+    assert dict(zip(heads, cells, strict=True))["at pass"] == str(layer["looked"])
+
+
 def test_each_loss_has_graphs(page, tmp_path):
     """A click at a curve opens the nearest graph of that loss."""
     text = """

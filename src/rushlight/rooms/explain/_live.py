@@ -283,7 +283,7 @@ class _Layer:
         self.path, self.kind = path, kind
         self.name = path if number == 1 else f"{path} #{number}"
         self.params: list[ref[Tensor]] = []
-        self.elements = 0
+        self.elements = self.looked = 0  # looked: the clock then
         self.gradients, self.weights = _Numbers(), _Numbers()
         self.silent: Any = None  # for each unit, in how many looks its gradient was zero
         self.without = ""  # why the units are not counted: what the layer has for a gradient
@@ -292,6 +292,7 @@ class _Layer:
         """Take the norms, the histograms and the units without gradient."""
         arrays = [(own, _array(p), None if p.grad is None else _array(p.grad)) for own, p in params]
         self.elements = sum(weights.size for _, weights, _ in arrays)
+        self.looked = clock
         self.weights.look(clock, [weights for _, weights, _ in arrays])
         found = [grad for *_, grad in arrays if grad is not None]
         frozen = not any(p.requires_grad for _, p in params)
@@ -314,6 +315,7 @@ class _Layer:
             "name": printable(self.name),
             "kind": printable(self.kind),
             "elements": self.elements,
+            "looked": self.looked,
             "units": 0 if self.silent is None else len(self.silent),
             "without": self.without,
             "dead": len(dead),

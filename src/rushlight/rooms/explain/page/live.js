@@ -271,7 +271,7 @@ function histogram({ shape, first }) {
   );
 }
 
-const COLUMNS = "layer,numbers,gradient norm,weight norm,gradients,weights,dead units".split(",");
+const COLUMNS = "layer,numbers,at pass,gradient norm,weight norm,gradients,weights,dead units".split(",");
 
 function layerRow(layer, then) {
   const few = layer.which.join(", ") + (layer.dead > layer.which.length ? ", …" : "");
@@ -281,6 +281,7 @@ function layerRow(layer, then) {
     {},
     h("span", { class: "number" }, h("b", {}, layer.name), " ", pale(layer.kind)),
     en(layer.elements),
+    en(layer.looked),
     norms(layer.gradients, then?.gradients, true),
     norms(layer.weights, then?.weights, false),
     histogram(layer.gradients),
