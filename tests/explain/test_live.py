@@ -554,6 +554,38 @@ def test_a_layer_says_of_which_pass_it_is(page, tmp_path):
     assert dict(zip(heads, cells, strict=True))["at pass"] == str(layer["looked"])
 
 
+@pytest.mark.parametrize(
+    "factor, rounds, said, more",
+    [("nan", 3, "NaN", " · 3 not finite, first at 1"), ("inf", 1, "∞", "")],
+)
+def test_what_is_not_finite_is_said_once(page, tmp_path, factor, rounds, said, more):
+    text = TRAIN.replace("(x * x)", f"(x * x * float('{factor}'))")
+    text = text.replace("range(3)", f"range({rounds})")
+    finished(tmp_path, text)
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    legend = on(tab, "Loss").get_by_role("listitem").inner_text()
+    assert legend == f"prog.py:7 {said}{more}"
+    assert on(tab, "Loss").locator("b.bad").inner_text() == said
+    cells = on(tab, "layers").locator("tbody td").all_inner_texts()
+    gradients, weights, units = (cell == "not finite" for cell in cells[-3:])
+    assert (gradients, weights, units) == (True, factor == "nan", True)
+
+
+def test_a_graph_that_the_server_does_not_have_is_not_shown(running, look):
+    program = running()
+    program.step()
+    tab = look(program)
+    says(tab, "graphs", "pass 1")
+    tab.evaluate("""() => { plain = fetch; window.fetch = (at) => at.startsWith("graph")
+        ? Promise.resolve(new Response("There is no such page.", {status: 404})) : plain(at) }""")
+    tab.get_by_role("button", name="pass 1").click()
+    says(tab, "message", "was not fetched")
+    tab.evaluate("() => { window.fetch = plain }")
+    tab.get_by_role("button", name="pass 1").click()
+    tab.frame_locator("#frame").locator("body[data-ready]").wait_for()
+
+
 def test_each_loss_has_graphs(page, tmp_path):
     """A click at a curve opens the nearest graph of that loss."""
     text = """

@@ -153,19 +153,23 @@ class Chart {
     const d = there && `M${there.x(clock)} ${there.top}V${there.bottom}`;
     if (this.cursor) this.cursor.setAttribute("d", d || "");
     const value = ({ curve }) => {
-      if (clock === null) return words(curve.now);
+      if (clock === null) return curve.now;
       const i = Math.floor(((clock - 1) * curve.end.length) / curve.last);
-      return words(curve.end[i] ?? "");
+      return curve.end[i] ?? "";
     };
-    const item = (row, name, hue) =>
-      h(
+    const item = (row, name, hue) => {
+      const said = String(value(row));
+      const notes = row.notes.filter(([text]) => !said.endsWith(text.toLowerCase())); // not NaN twice
+      const kind = notes.length < row.notes.length ? "bad number" : "number";
+      return h(
         "li",
         {},
         tinted(h("i"), hue),
         `${name} `,
-        h("b", { class: "number" }, value(row)),
-        row.notes.map(([text, now]) => h("span", { class: now ? "bad" : "dim" }, ` · ${text}`)),
+        h("b", { class: kind }, words(value(row))),
+        notes.map(([text, now]) => h("span", { class: now ? "bad" : "dim" }, ` · ${text}`)),
       );
+    };
     this.legend.replaceChildren(
       ...this.chart.rows.map((row, i) => item(row, row.name, i)),
       ...this.before.map((row) => item({ ...row, notes: [] }, `before: ${row.name}`)),
@@ -184,10 +188,17 @@ function openNearest(clock, name) {
   if (kept) openGraph(state.run.graphs.indexOf(kept), clock);
 }
 
+/** The text that the server has there; fails where there is none. */
+async function fetched(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(answer.statusText);
+  return answer.text();
+}
+
 async function openGraph(number, wanted = state.run.graphs[number].step) {
   const { step, line } = state.run.graphs[number];
   try {
-    graphs[number] ??= await (await fetch(`graph?number=${number}`)).text();
+    graphs[number] ??= await fetched(`graph?number=${number}`);
   } catch {
     return say("The program is gone, and this graph was not fetched before.");
   }
@@ -251,8 +262,8 @@ function norms({ curve }, before, log) {
 }
 
 /** A histogram; the outline of the first one is over it. */
-function histogram({ shape, first }) {
-  if (!shape || !first) return pale("none");
+function histogram({ shape, first, curve }) {
+  if (!shape) return curve.now === "" ? pale("none") : h("span", { class: "bad" }, "not finite");
   const [low, high] = range([...shape.slice(0, 2), ...first.slice(0, 2)]);
   const x = (v) => (((v - low) / (high - low)) * WIDE).toFixed(1);
   const outline = ([from, to, counts]) => {
@@ -328,7 +339,7 @@ async function follow() {
   while (state.live && !state.run.ended) {
     try {
       const after = encodeURIComponent(JSON.stringify(state.run.version));
-      const given = await (await fetch(`data?tab=${tab}&after=${after}`)).json();
+      const given = JSON.parse(await fetched(`data?tab=${tab}&after=${after}`));
       state.run = given.run;
       (given.graphs ?? []).forEach((text, number) => (graphs[number] = text));
     } catch {
