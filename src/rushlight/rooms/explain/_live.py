@@ -296,14 +296,15 @@ class _Layer:
         self.weights.look(clock, [weights for _, weights, _ in arrays])
         found = [grad for *_, grad in arrays if grad is not None]
         frozen = not any(p.requires_grad for _, p in params)
-        self.without = "" if found and not frozen else "frozen" if frozen else "no gradient"
+        self.without = "frozen" if frozen else "" if found else "no gradient"
         self.gradients.look(clock, found)
         if not self.without and not math.isfinite(self.gradients.norms.now):
             self.without = "not finite"
         unit = 1 if "Transpose" in self.kind else 0
         for own, weights, grad in arrays:
-            whole = grad is not None and grad.shape == weights.shape  # not a sparse gradient
-            if own == "weight" and weights.ndim > 1 and whole and self.kind not in _OTHERS:
+            if grad is None or grad.shape != weights.shape:  # a sparse gradient
+                continue
+            if own == "weight" and grad.ndim > 1 and self.kind not in _OTHERS:
                 with np.errstate(all="ignore"):
                     sums = np.abs(grad).sum(tuple(d for d in range(grad.ndim) if d != unit))
                 before = np.zeros(len(sums)) if self.silent is None else self.silent

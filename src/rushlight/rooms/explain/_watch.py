@@ -137,7 +137,7 @@ class watch:
     that the curves are drawn to at the end. title: what is written above them. serve: an HTML file;
     a page at `address`, for browsers on this machine, shows curves, layers and the graphs of some
     steps while the program runs, and is written to the file. Numbers of a graph come from its
-    backward, run once more; where that would run hooks or other code of the program, there are none.
+    backward, run once more; none are taken where that would run hooks or other code of the program.
 
     A loss is a tensor that `backward` is called on; each line that calls it has a series. A norm is
     of the gradients of a parameter group, as the optimizer gets them. `losses` and `groups` have
