@@ -310,6 +310,37 @@ def test_dead_units_are_named(tmp_path):
         assert [layers[f"model.{name}"]["dead"] for name in ("words", "last")] == [0, 0]
 
 
+def test_layers_without_gradients_are_not_dead(page, tmp_path):
+    text = """
+import torch
+from torch import nn
+frozen, unused, used, bad, late = (nn.Linear(40, 40) for _ in range(5))
+frozen.requires_grad_(False)
+every = [p for part in (frozen, unused, used, bad, late) for p in part.parameters()]
+optimizer = torch.optim.SGD(every, lr=0.0)
+with torch.no_grad():
+    late.bias.fill_(99)
+    late.bias[:20] = -99
+for step in range(15):
+    optimizer.zero_grad()
+    out = used(frozen(torch.ones(2, 40))).sum() + torch.relu(late(torch.ones(2, 40))).sum()
+    out = out + (bad(torch.ones(2, 40))[:, 1:] * float("nan")).sum()
+    out.backward()
+    optimizer.step()
+"""
+    _, data = finished(tmp_path, text)
+    layers = {layer["name"]: layer for layer in data["run"]["layers"]}
+    dead = {"frozen": 0, "unused": 0, "used": 0, "bad": 1, "late": 20}
+    assert {name: layer["dead"] for name, layer in layers.items()} == dead
+    tab = page(tmp_path / "prog.watch.html", width=375)
+    tab.wait_for_selector("body[data-ready]")
+    cells = on(tab, "layers").locator("tbody td:last-child")
+    told = ["frozen", "no gradient", "0 of 40", "not finite"]
+    assert cells.all_inner_texts()[:4] == told
+    assert [cells.nth(i).locator(".bad").count() for i in range(5)] == [0, 0, 0, 0, 1]
+    assert cells.nth(4).bounding_box()["height"] < 90
+
+
 def test_the_program_computes_the_same(tmp_path):
     """The graphs' own backwards, and the looks at layers, change no number and draw none."""
     plain, _ = finished(tmp_path, LAYERS, DEAD, options=())
@@ -322,6 +353,68 @@ def test_the_program_computes_the_same(tmp_path):
     found = next(l for l in data["run"]["layers"] if l["name"] == "model.first")["weights"]
     whole = (norms[0] ** 2 + norms[1] ** 2) ** 0.5
     assert found["curve"]["end"][-1] == pytest.approx(whole, rel=1e-2)
+
+
+# Of each, a backward that is run twice changes the numbers that follow: h is what goes on.
+CODE_IN_BACKWARD = {
+    "a Function": "h = Noisy.apply(net(x))",
+    "hooks": "h = net(x); h.register_hook(noise); net[0].weight.register_hook(noise)",
+    "a module's hook": "net[0].register_full_backward_hook(draw); h = net(x)",
+    "a checkpoint": "h = checkpoint(net, x, use_reentrant=False)",
+    "an older checkpoint": "h = checkpoint(net, x.requires_grad_(), use_reentrant=True)",
+    "a saved tensor": "with saved_tensors_hooks(lambda t: t, draw): h = net(x)",
+    "a hook on a node": "h = net(x); h.grad_fn.register_hook(draw)",
+}
+
+
+@pytest.mark.parametrize("case", CODE_IN_BACKWARD)
+def test_no_code_of_the_program_runs_twice(tmp_path, case):
+    text = f"""
+import torch
+from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.checkpoint import checkpoint
+torch.manual_seed(0)
+count = []
+def noise(g):
+    count.append(g)
+    return g + 0.1 * torch.randn_like(g)
+def draw(given, *_):
+    torch.rand(1)
+    count.append(given)
+    return given if isinstance(given, torch.Tensor) else None
+class Noisy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return noise(g)
+net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+for i in range(4):
+    x = torch.randn(8, 4)
+    {CODE_IN_BACKWARD[case]}
+    loss = (h - 1).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(len(count), net[1].running_mean.tolist(), net[0].weight.tolist(), torch.rand(1).item())
+"""
+    plain, _ = finished(tmp_path, text, options=())
+    assert plain.returncode == 0
+    served, data = finished(tmp_path, text)
+    assert served.stdout == plain.stdout
+    notes = [json.loads(graph)["notes"] for graph in data["graphs"]]
+    assert notes and all("runs code of the program" in note for (note,) in notes)
+    paged = subprocess.run(
+        [sys.executable, "-m", "rushlight", "explain", "--continue", "prog.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert paged.stdout == plain.stdout
 
 
 @pytest.mark.parametrize("width, dark", [(1280, False), (375, False), (1280, True)])
@@ -446,6 +539,141 @@ for step in range(3):
     of_judge = [norms[0]["curve"]["end"][i] for i in (0, 2, 4)]
     parts = [(layers["judge.0"][i] ** 2 + layers["judge.2"][i] ** 2) ** 0.5 for i in (0, 2, 4)]
     assert parts == pytest.approx(of_judge, rel=1e-3)
+
+
+def test_a_layer_says_of_which_pass_it_is(page, tmp_path):
+    text = TRAIN.replace("range(3)", "range(30)")  # the last ten are over before a second look
+    _, data = finished(tmp_path, text)
+    (layer,) = data["run"]["layers"]
+    curve = layer["weights"]["curve"]["end"]
+    assert layer["looked"] == max(i for i, v in enumerate(curve, 1) if v is not None) < 30
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    cells = on(tab, "layers").locator("tbody td").all_inner_texts()
+    heads = on(tab, "layers").locator("th").all_inner_texts()
+    assert dict(zip(heads, cells, strict=True))["at pass"] == str(layer["looked"])
+
+
+@pytest.mark.parametrize(
+    "factor, rounds, said, more",
+    [("nan", 3, "NaN", " · 3 not finite, first at 1"), ("inf", 1, "∞", "")],
+)
+def test_what_is_not_finite_is_said_once(page, tmp_path, factor, rounds, said, more):
+    text = TRAIN.replace("(x * x)", f"(x * x * float('{factor}'))")
+    text = text.replace("range(3)", f"range({rounds})")
+    finished(tmp_path, text)
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    legend = on(tab, "Loss").get_by_role("listitem").inner_text()
+    assert legend == f"prog.py:7 {said}{more}"
+    assert on(tab, "Loss").locator("b.bad").inner_text() == said
+    cells = on(tab, "layers").locator("tbody td").all_inner_texts()
+    gradients, weights, units = (cell == "not finite" for cell in cells[-3:])
+    assert (gradients, weights, units) == (True, factor == "nan", True)
+
+
+def test_a_graph_that_the_server_does_not_have_is_not_shown(running, look):
+    program = running()
+    program.step()
+    tab = look(program)
+    says(tab, "graphs", "pass 1")
+    tab.evaluate("""() => { plain = fetch; window.fetch = (at) => at.startsWith("graph")
+        ? Promise.resolve(new Response("There is no such page.", {status: 404})) : plain(at) }""")
+    tab.get_by_role("button", name="pass 1").click()
+    says(tab, "message", "was not fetched")
+    tab.evaluate("() => { window.fetch = plain }")
+    tab.get_by_role("button", name="pass 1").click()
+    tab.frame_locator("#frame").locator("body[data-ready]").wait_for()
+
+
+def test_each_loss_has_graphs(page, tmp_path):
+    """A click at a curve opens the nearest graph of that loss."""
+    text = """
+import torch, time
+x, y = torch.tensor(100.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+for step in range(20):
+    time.sleep(0.05)
+    (x * 1).backward()
+    (y * 1).backward()
+"""
+    _, data = finished(tmp_path, text)
+    graphs = data["run"]["graphs"]
+    of = {line: [g["step"] for g in graphs if g["line"] == line] for line in (6, 7)}
+    assert min(map(len, of.values())) > 1 and of[6][0] == 1
+    assert [g["loss"] for g in graphs] == [f"prog.py:{g['line']}" for g in graphs]
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    for top, line in ((20, 6), (205, 7)):
+        on(tab, "Loss").locator("svg").click(position={"x": 300, "y": top})
+        assert tab.locator("#opened-title").inner_text().endswith(f"backward in line {line}")
+        on(tab, "close").click()
+
+
+def test_models_under_one_name(tmp_path):
+    """Each model has rows of its own; a new optimizer of the same model goes on with the rows."""
+    text = """
+import torch
+from torch import nn
+for width in (3, 5, 5):
+    net = nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, 1))
+    with torch.no_grad():
+        net[0].bias[0] = -99 if width == 3 else 99
+    for rate in (0.01, 0.02):
+        optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+        for step in range(6 if width == 3 else 2):
+            optimizer.zero_grad()
+            net(torch.rand(8, 4)).square().mean().backward()
+            optimizer.step()
+"""
+    done, data = finished(tmp_path, text)
+    assert "Error" not in done.stderr and data["run"]["trouble"] == []
+    layers = {layer["name"]: layer for layer in data["run"]["layers"]}
+    names = ["net.0", "net.2", "net.0 #2", "net.2 #2", "net.0 #3", "net.2 #3"]
+    assert list(layers) == names
+    assert [layers[name]["elements"] for name in names] == [15, 4, 25, 6, 25, 6]
+    curves = [layers[name]["weights"]["curve"]["end"] for name in names]
+    assert [sum(v is not None for v in curve) for curve in curves] == [12, 12, 4, 4, 4, 4]
+    assert [layers[name]["dead"] for name in names] == [1, 0, 0, 0, 0, 0]
+
+
+def test_a_layer_that_cannot_be_looked_at(page, tmp_path):
+    """What is wrong is said in the page, and the other layers are shown."""
+    text = """
+import torch
+from rushlight.explain import _live
+kept = _live._array
+def refusing(t):
+    if t.shape == (2,):
+        raise ValueError("no numbers <b>")
+    return kept(t)
+_live._array = refusing
+bad, good = torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([bad, good], lr=0.1)
+(bad.sum() + good.sum()).backward()
+optimizer.step()
+"""
+    _, data = finished(tmp_path, text)
+    bad, good = data["run"]["layers"]
+    assert (bad["elements"], good["elements"]) == (0, 3)
+    assert good["weights"]["shape"] is not None
+    tab = page(tmp_path / "prog.watch.html")
+    tab.wait_for_selector("body[data-ready]")
+    assert on(tab, "trouble").inner_text() == "bad: ValueError: no numbers <b>"
+
+
+@pytest.mark.parametrize("low, high", [(-1e308, 1e308), (1.7e308, 1.7e308), (0.0, 5e-324)])
+def test_numbers_at_the_ends_of_their_type_have_a_row(tmp_path, low, high):
+    text = f"""
+import torch
+x = torch.tensor([{low}, {high}], dtype=torch.float64, requires_grad=True)
+optimizer = torch.optim.SGD([x], lr=1e-9)
+x.sum().backward()
+optimizer.step()
+"""
+    done, data = finished(tmp_path, text)
+    assert "Error" not in done.stderr and data["run"]["trouble"] == []
+    (layer,) = data["run"]["layers"]
+    assert layer["elements"] == 2 and layer["gradients"]["shape"][2]
 
 
 def test_an_optimizer_with_a_closure(tmp_path):

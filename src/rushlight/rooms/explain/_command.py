@@ -11,7 +11,7 @@ from typing import Any
 from .._capture import run as _run
 from ._graph import Place
 from ._passes import Pass, follow, unfollow, without_own_frames
-from ._scopes import recording
+from ._scopes import graph_of, recording
 
 __all__ = ["captures", "take"]
 
@@ -63,12 +63,18 @@ class take:
             return
         self._done = True
         self._recorded.close()
-        from . import page
+        from ._page import write_page
+        from ._page_data import page_data
 
+        data = page_data(
+            graph_of(now.roots),
+            now.gradients,
+            program=self._title,
+            step=self._count,
+            goes_on=self._goes_on,
+        )
         try:
-            page(
-                now.roots, self._file, gradient=now.gradients, program=self._title, step=self._count
-            )
+            write_page(data, self._file)
         except OSError as error:
             _say(f"{self._file} cannot be written: {error.strerror}. -o FILE says where to write.")
             raise SystemExit(1) from None

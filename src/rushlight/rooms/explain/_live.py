@@ -1,8 +1,9 @@
 """The live page of `watch`: the layers of a program that trains, the graphs of some steps, a file.
 
 `Live` is told of each loss and each step. Layers are looked at in the first `_EACH` steps, then as
-often as costs a twentieth of the time at most. Graphs are kept of the passes 1, 2, 4, 8 and so on,
-of the first loss that is not finite, and of the pass after somebody asked for one.
+often as costs a twentieth of the time at most. Graphs are kept of each loss: of the first pass, and
+the first from the passes 2, 4, 8 and so on; of the first loss that is not finite, and of the pass
+after somebody asked for one.
 
 _live_server.py gives the page to a browser, page/live.js draws, and at the end, and every while
 before, all goes into one file. The run that the file held before is kept in the page, to compare.
@@ -18,7 +19,7 @@ import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from .._base.outside import np
 from .._core import Tensor
@@ -49,6 +50,8 @@ _GRAPHS, _BYTES = 32, 64_000_000
 """How many graphs are kept, and how much of their text."""
 _SAMPLE, _BINS = 16_384, 32
 """A histogram is of about so many numbers of a layer at most, and has so many parts."""
+_TINY = 1e-300
+"""Numbers of such a range have no parts."""
 _COLUMNS, _SMALL_COLUMNS = 300, 80
 """Points of a curve, and of one in the table."""
 _OTHERS = {"Embedding", "EmbeddingBag"}
@@ -64,12 +67,13 @@ class Live:
         self.asked = False  # a graph of the next pass
         self.ended = False
         self.graphs: list[str] = []  # the data of their pages, as JSON
-        self._kept: list[dict[str, int]] = []  # of which pass each graph is, and of which line
+        self._kept: list[dict[str, object]] = []  # of which pass each graph is, and of which loss
         self._began = time.time()
         self._before = _earlier(self.path)
-        self._layers: dict[str, _Layer] = {}
+        self._layers: list[_Layer] = []
         self._met: WeakKeyDictionary[Optimizer, _Met] = WeakKeyDictionary()
-        self._next_graph, self._spent, self._bad = 1, 0.0, False
+        self._next_graph: dict[str, int] = {}  # by the loss
+        self._spent, self._bad = 0.0, False
         self._server: Server | None = None
         self._write_at = time.perf_counter() + 2
 
@@ -88,23 +92,25 @@ class Live:
 
     # --- told by the watch
 
-    def loss(self, now: Pass, value: float | None) -> None:
+    def loss(self, now: Pass, name: str, value: float | None) -> None:
         """A backward is about to run; of some the graph is kept."""
         clock = self.seen.clock
         bad = value is not None and not math.isfinite(value) and not self._bad
-        due = clock >= self._next_graph and self._spent * _SHARE <= self.seen.seconds
+        due = clock >= self._next_graph.get(name, 1) and self._spent * _SHARE <= self.seen.seconds
         if not (bad or due or self.asked) or not self._room():
             return
         self._bad, self.asked = self._bad or bad, False
-        self._next_graph = 1 << clock.bit_length()
+        self._next_graph[name] = 1 << clock.bit_length()
         began = time.perf_counter()
         from ._page_data import page_data
         from ._scopes import reading
 
         with reading(now.roots) as graph:
-            data = page_data(graph, now.gradients, program=self.seen.title, step=clock)
+            data = page_data(
+                graph, now.gradients, program=self.seen.title, step=clock, goes_on=True
+            )
         self.graphs.append(json.dumps(data))
-        self._kept.append({"step": clock, "line": now.frame.f_lineno})
+        self._kept.append({"step": clock, "line": now.frame.f_lineno, "loss": name})
         if len(self.graphs) > 1:  # the first has to be there, and loads the modules
             self._spent += time.perf_counter() - began
 
@@ -121,7 +127,10 @@ class Live:
             met = self._met[optimizer] = _Met(self._layers_of(params), len(params))
         met.looks += 1
         for layer, of in met.layers:
-            layer.look(self.seen.clock, of)
+            try:
+                layer.look(self.seen.clock, of)
+            except Exception as error:  # the other layers are looked at all the same
+                self.seen._trouble.add(f"{layer.name}: {type(error).__name__}: {error}")
         now = time.perf_counter()
         met.next_look = now + max(_PAUSE, _SHARE * (now - began))
 
@@ -133,22 +142,34 @@ class Live:
             for path, part in module.named_modules(prefix=label):
                 for own, p in part.named_parameters(recurse=False):
                     owners.setdefault(id(p), (path, type(part).__name__, own))
-        found: dict[str, list[_Named]] = {}
+        found: dict[tuple[str, str], list[_Named]] = {}
         for i, p in enumerate(params):
             path, kind, own = owners.get(id(p)) or (names.of(p) or f"parameter {i}", "", "")
-            if path not in self._layers and len(self._layers) == _MOST:
-                self.seen._trouble.add(f"more than {_MOST} layers: the first are shown")
+            found.setdefault((path, kind), []).append((own, p))
+        layers = ((self._layer(*which, of), of) for which, of in found.items())
+        return [(layer, of) for layer, of in layers if layer is not None]
+
+    def _layer(self, path: str, kind: str, of: list[_Named]) -> _Layer | None:
+        """The row of these parameters; a new one, with a number where another has the name."""
+        alike = [layer for layer in self._layers if layer.path == path]
+        for layer in alike:
+            if any(known() is p for known in layer.params for _, p in of):
                 break
-            self._layers.setdefault(path, _Layer(path, kind))
-            found.setdefault(path, []).append((own, p))
-        return [(self._layers[path], of) for path, of in found.items()]
+        else:
+            if len(self._layers) == _MOST:
+                self.seen._trouble.add(f"more than {_MOST} layers: the first are shown")
+                return None
+            layer = _Layer(path, kind, len(alike) + 1)
+            self._layers.append(layer)
+        layer.params = [ref(p) for _, p in of]
+        return layer
 
     # --- shown
 
     @property
     def version(self) -> list[object]:
         """Changes when there is something new to show."""
-        return [self.seen.clock, len(self._kept), self.ended]
+        return [self.seen.clock, len(self._kept), len(self.seen._trouble), self.ended]
 
     def state(self) -> dict[str, object]:
         """All that the page shows, without the graphs' own data."""
@@ -167,7 +188,8 @@ class Live:
                 _chart("Loss", losses, [loss.values for loss in seen.losses]),
                 _chart("Gradient norm", norms, [group.norms for group in seen.groups]),
             ],
-            "layers": [layer.row(last) for layer in self._layers.values()],
+            "layers": [layer.row(last) for layer in self._layers],
+            "trouble": [printable(text) for text in sorted(seen._trouble)],
             "graphs": list(self._kept),
             "more": self._room() and not self.ended,
         }
@@ -257,26 +279,36 @@ class _Numbers:
 class _Layer:
     """A module that has parameters of its own, or a parameter without a module."""
 
-    def __init__(self, name: str, kind: str) -> None:
-        self.name, self.kind = name, kind
-        self.elements = 0
+    def __init__(self, path: str, kind: str, number: int) -> None:
+        self.path, self.kind = path, kind
+        self.name = path if number == 1 else f"{path} #{number}"
+        self.params: list[ref[Tensor]] = []
+        self.elements = self.looked = 0  # looked: the clock then
         self.gradients, self.weights = _Numbers(), _Numbers()
-        self.silent: Any = None  # for each unit, in how many looks it had no gradient
+        self.silent: Any = None  # for each unit, in how many looks its gradient was zero
+        self.without = ""  # why the units are not counted: what the layer has for a gradient
 
     def look(self, clock: int, params: list[_Named]) -> None:
         """Take the norms, the histograms and the units without gradient."""
         arrays = [(own, _array(p), None if p.grad is None else _array(p.grad)) for own, p in params]
         self.elements = sum(weights.size for _, weights, _ in arrays)
+        self.looked = clock
         self.weights.look(clock, [weights for _, weights, _ in arrays])
-        self.gradients.look(clock, [grad for *_, grad in arrays if grad is not None])
+        found = [grad for *_, grad in arrays if grad is not None]
+        frozen = not any(p.requires_grad for _, p in params)
+        self.without = "frozen" if frozen else "" if found else "no gradient"
+        self.gradients.look(clock, found)
+        if not self.without and not math.isfinite(self.gradients.norms.now):
+            self.without = "not finite"
         unit = 1 if "Transpose" in self.kind else 0
         for own, weights, grad in arrays:
-            whole = grad is None or grad.shape == weights.shape  # not of a sparse gradient
-            if own == "weight" and weights.ndim > 1 and whole and self.kind not in _OTHERS:
-                others = tuple(d for d in range(weights.ndim) if d != unit)
-                active = False if grad is None else grad.any(axis=others)
-                before = np.zeros(weights.shape[unit]) if self.silent is None else self.silent
-                self.silent = np.where(active, 0, before + 1)
+            if grad is None or grad.shape != weights.shape:  # a sparse gradient
+                continue
+            if own == "weight" and grad.ndim > 1 and self.kind not in _OTHERS:
+                with np.errstate(all="ignore"):
+                    sums = np.abs(grad).sum(tuple(d for d in range(grad.ndim) if d != unit))
+                before = np.zeros(len(sums)) if self.silent is None else self.silent
+                self.silent = np.where(sums > 0, 0, before + (sums == 0))  # NaN says nothing
 
     def row(self, last: int) -> dict[str, object]:
         dead = () if self.silent is None else np.flatnonzero(self.silent >= _DEAD).tolist()
@@ -284,7 +316,9 @@ class _Layer:
             "name": printable(self.name),
             "kind": printable(self.kind),
             "elements": self.elements,
+            "looked": self.looked,
             "units": 0 if self.silent is None else len(self.silent),
+            "without": self.without,
             "dead": len(dead),
             "which": dead[:12],
             "gradients": self.gradients.row(last),
@@ -307,8 +341,11 @@ def _histogram(arrays: list[Floats]) -> list[object] | None:
     if not len(values):
         return None
     low, high = float(values.min()), float(values.max())
-    if not high - low > abs(low) * 1e-9:  # no room for parts
-        low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
+    if not high - low > max(abs(low) * 1e-9, _TINY):  # no room for parts
+        room = (abs(low) if abs(low) > _TINY else 1) / 2
+        low, high = low - room, high + room
+    if not math.isfinite(high - low):
+        return None
     counts, _ = np.histogram(values, bins=_BINS, range=(low, high))
     return [low, high, counts.tolist()]
 

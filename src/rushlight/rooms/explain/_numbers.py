@@ -27,6 +27,7 @@ __all__ = [
     "Step",
     "Summary",
     "along",
+    "code_of_program",
     "local_values",
     "run",
     "starting_gradients",
@@ -205,6 +206,21 @@ def run(graph: Graph, gradients: Sequence[Tensor]) -> list[Step]:
                 step.before = None if before is None else summary(before)
                 step.after = summary(after)
     return watching.steps
+
+
+def code_of_program(graph: Graph) -> str:
+    """What of the program a backward runs besides ops: a hook, a Function or a checkpoint, in
+    words; "" where there is none, so that one more backward changes nothing."""
+    for node in graph.nodes:
+        marks = [mark for mark in node.marks if node.kind != "write" or "in place" not in mark]
+        if marks:
+            return marks[0]
+        owners = [owner for owner in (node.node, node.variable) if owner is not None]
+        if any(owner._hooks is not None and owner._hooks.functions for owner in owners):
+            return "a hook"
+        if any(saved.state in ("packed", "recomputed") for saved in node.saved):
+            return "a saved-tensor hook"
+    return ""
 
 
 def _alone(node: Node) -> bool:

@@ -15,7 +15,16 @@ from ._formulas import local_gradient, rule
 from ._graph import Edge, Graph, Node, Place
 from ._labels import local_formula, operands, result_name
 from ._names import shown_name
-from ._numbers import Step, Summary, local_values, run, starting_gradients, summary, written_out
+from ._numbers import (
+    Step,
+    Summary,
+    code_of_program,
+    local_values,
+    run,
+    starting_gradients,
+    summary,
+    written_out,
+)
 from ._paths import Budget, count_paths, paths
 
 __all__ = ["page_data"]
@@ -26,17 +35,29 @@ _LISTED_SCALARS = 4096
 
 
 def page_data(
-    graph: Graph, gradient: object = None, *, program: str | None = None, step: int | None = None
+    graph: Graph,
+    gradient: object = None,
+    *,
+    program: str | None = None,
+    step: int | None = None,
+    goes_on: bool = False,
 ) -> dict[str, Any]:
-    """The data of a page; running the backward once gives its numbers."""
-    return _Page(graph, gradient, program, step).data()
+    """The data of a page; running the backward once gives its numbers. goes_on: the program runs
+    the same backward afterwards, so that code of the program's is not run for numbers."""
+    return _Page(graph, gradient, program, step, goes_on).data()
 
 
 class _Page:
     def __init__(
-        self, graph: Graph, gradient: object, program: str | None, step: int | None
+        self,
+        graph: Graph,
+        gradient: object,
+        program: str | None,
+        step: int | None,
+        goes_on: bool,
     ) -> None:
         self.graph, self.program, self.step = graph, program, step
+        self.code = code_of_program(graph) if goes_on else ""
         self.most = written_out(graph)
         self.notes: list[str] = []
         self.title = next((n.labels.get(nr, "") for n, nr in graph.roots), "") or "result"
@@ -61,6 +82,11 @@ class _Page:
             self.notes.append(
                 "The result is no scalar, so backward needs a gradient for it: give gradient= to "
                 "see numbers."
+            )
+        elif self.code:
+            self.notes.append(
+                f"This backward runs code of the program: {self.code}. To run that twice might "
+                "change what the program computes, so there are no numbers."
             )
         else:
             try:

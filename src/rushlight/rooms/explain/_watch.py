@@ -136,8 +136,8 @@ class watch:
     view and no table, the object alone has the figures, and its `str` is the table. png: a file
     that the curves are drawn to at the end. title: what is written above them. serve: an HTML file;
     a page at `address`, for browsers on this machine, shows curves, layers and the graphs of some
-    steps while the program runs, and is written to the file. To draw a graph, its backward is run
-    once more, hooks included.
+    steps while the program runs, and is written to the file. Numbers of a graph come from its
+    backward, run once more; none are taken where that would run hooks or other code of the program.
 
     A loss is a tensor that `backward` is called on; each line that calls it has a series. A norm is
     of the gradients of a parameter group, as the optimizer gets them. `losses` and `groups` have
@@ -305,7 +305,7 @@ class watch:
         value = _value(now.roots)
         loss.add(self.clock, value)
         if self._live is not None:
-            self._live.loss(now, value)
+            self._live.loss(now, loss.name, value)
 
     def _steps(self, optimizer: object) -> None:
         """An optimizer steps."""

@@ -91,7 +91,7 @@ class Chart {
       "aria-label": title,
       onmousemove: (event) => look(clock(event)),
       onmouseleave: () => look(null),
-      onclick: (event) => openNearest(clock(event)),
+      onclick: (event) => openNearest(clock(event), this.nameAt(clock(event), event)),
     });
     this.legend = h("ul", { class: "curves" });
     byId("charts").append(
@@ -135,6 +135,17 @@ class Chart {
     this.tell();
   }
 
+  /** The name of the curve that is nearest to the mouse at a clock. */
+  nameAt(clock, event) {
+    const far = event.clientY - this.svg.getBoundingClientRect().top;
+    const away = ({ curve }) => {
+      const there = [...curve.end.keys()].filter((i) => curve.end[i] !== null);
+      const i = nearest(there, (i) => Math.abs(clockAt(curve, i) - clock));
+      return i === null ? Infinity : Math.abs(this.axes.y(curve.end[i]) - far);
+    };
+    return nearest(this.chart.rows, away)?.name;
+  }
+
   /** Say the values at the cursor; without one, the last. */
   tell() {
     const clock = state.at;
@@ -142,19 +153,23 @@ class Chart {
     const d = there && `M${there.x(clock)} ${there.top}V${there.bottom}`;
     if (this.cursor) this.cursor.setAttribute("d", d || "");
     const value = ({ curve }) => {
-      if (clock === null) return words(curve.now);
+      if (clock === null) return curve.now;
       const i = Math.floor(((clock - 1) * curve.end.length) / curve.last);
-      return words(curve.end[i] ?? "");
+      return curve.end[i] ?? "";
     };
-    const item = (row, name, hue) =>
-      h(
+    const item = (row, name, hue) => {
+      const said = String(value(row));
+      const notes = row.notes.filter(([text]) => !said.endsWith(text.toLowerCase())); // not NaN twice
+      const kind = notes.length < row.notes.length ? "bad number" : "number";
+      return h(
         "li",
         {},
         tinted(h("i"), hue),
         `${name} `,
-        h("b", { class: "number" }, value(row)),
-        row.notes.map(([text, now]) => h("span", { class: now ? "bad" : "dim" }, ` · ${text}`)),
+        h("b", { class: kind }, words(value(row))),
+        notes.map(([text, now]) => h("span", { class: now ? "bad" : "dim" }, ` · ${text}`)),
       );
+    };
     this.legend.replaceChildren(
       ...this.chart.rows.map((row, i) => item(row, row.name, i)),
       ...this.before.map((row) => item({ ...row, notes: [] }, `before: ${row.name}`)),
@@ -166,15 +181,24 @@ class Chart {
 
 const graphs = data.graphs ?? [];
 
-function openNearest(clock) {
-  const kept = nearest(state.run.graphs, ({ step }) => Math.abs(step - clock));
+/** Open the graph that is nearest to a clock; of the loss of this name, if one of it is kept. */
+function openNearest(clock, name) {
+  const own = state.run.graphs.filter(({ loss }) => loss === name);
+  const kept = nearest(own.length ? own : state.run.graphs, ({ step }) => Math.abs(step - clock));
   if (kept) openGraph(state.run.graphs.indexOf(kept), clock);
+}
+
+/** The text that the server has there; fails where there is none. */
+async function fetched(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(answer.statusText);
+  return answer.text();
 }
 
 async function openGraph(number, wanted = state.run.graphs[number].step) {
   const { step, line } = state.run.graphs[number];
   try {
-    graphs[number] ??= await (await fetch(`graph?number=${number}`)).text();
+    graphs[number] ??= await fetched(`graph?number=${number}`);
   } catch {
     return say("The program is gone, and this graph was not fetched before.");
   }
@@ -238,8 +262,8 @@ function norms({ curve }, before, log) {
 }
 
 /** A histogram; the outline of the first one is over it. */
-function histogram({ shape, first }) {
-  if (!shape || !first) return pale("none");
+function histogram({ shape, first, curve }) {
+  if (!shape) return curve.now === "" ? pale("none") : h("span", { class: "bad" }, "not finite");
   const [low, high] = range([...shape.slice(0, 2), ...first.slice(0, 2)]);
   const x = (v) => (((v - low) / (high - low)) * WIDE).toFixed(1);
   const outline = ([from, to, counts]) => {
@@ -258,20 +282,22 @@ function histogram({ shape, first }) {
   );
 }
 
-const COLUMNS = "layer,numbers,gradient norm,weight norm,gradients,weights,dead units".split(",");
+const COLUMNS = "layer,numbers,at pass,gradient norm,weight norm,gradients,weights,dead units".split(",");
 
 function layerRow(layer, then) {
   const few = layer.which.join(", ") + (layer.dead > layer.which.length ? ", …" : "");
-  const dead = `${layer.dead} of ${layer.units}${layer.dead ? `: ${few}` : ""}`;
+  const units = `${layer.dead} of ${layer.units}${layer.dead ? `: ${few}` : ""}`;
+  const dead = layer.without || (layer.units ? units : "");
   return rowOf(
     {},
     h("span", { class: "number" }, h("b", {}, layer.name), " ", pale(layer.kind)),
     en(layer.elements),
+    en(layer.looked),
     norms(layer.gradients, then?.gradients, true),
     norms(layer.weights, then?.weights, false),
     histogram(layer.gradients),
     histogram(layer.weights),
-    layer.units ? h("span", { class: layer.dead ? "bad" : "dim" }, dead) : "",
+    h("span", { class: layer.dead && !layer.without ? "bad" : "dim" }, dead),
   );
 }
 
@@ -294,6 +320,8 @@ function show() {
   byId("title").textContent = run.title || "training";
   byId("progress").textContent = run.progress;
   [byId("status").textContent, byId("status").className] = status(run);
+  byId("trouble").replaceChildren(...run.trouble.map((text) => h("li", {}, text)));
+  byId("trouble").hidden = !run.trouble.length;
   byId("comparing").hidden = !state.before;
   byId("other").textContent =
     state.before && `${state.before.title}, ${new Date(state.before.began * 1000).toLocaleString()}`;
@@ -311,7 +339,7 @@ async function follow() {
   while (state.live && !state.run.ended) {
     try {
       const after = encodeURIComponent(JSON.stringify(state.run.version));
-      const given = await (await fetch(`data?tab=${tab}&after=${after}`)).json();
+      const given = JSON.parse(await fetched(`data?tab=${tab}&after=${after}`));
       state.run = given.run;
       (given.graphs ?? []).forEach((text, number) => (graphs[number] = text));
     } catch {
