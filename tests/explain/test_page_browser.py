@@ -5,6 +5,7 @@ try to be markup. The fixture `page` fails a test whose page writes an error, ra
 anything.
 """
 
+import math
 import re
 from pathlib import Path
 
@@ -427,6 +428,19 @@ def test_a_loop_is_one_box_with_a_curve_and_opens_at_any_step(opened_data):
     field.press("Enter")
     assert box(tab, r"step 30\b.*nodes").get_attribute("aria-expanded") == "true"
     assert tab.locator("[data-box]").filter(has_text=re.compile(r"step 7\b")).count() == 0
+
+
+def test_a_loop_says_where_its_gradients_are_nan(opened_data):
+    w = torch.full((2, 2), 0.1, requires_grad=True)
+    h, loss = torch.ones(1, 2), torch.zeros(())
+    for t in range(12):
+        h = torch.tanh(h @ w)
+        loss = loss + h.sum() * (math.nan if t == 7 else 1.0)
+    tab = opened_data(page_data(torch.explain.graph(loss)))
+    found = tab.locator("#camera tspan.bad", has_text="NaN")
+    assert re.fullmatch(r"NaN, first at step [67]", found.first.text_content())
+    red = tab.evaluate("getComputedStyle(document.querySelector('tspan.bad')).fill")
+    assert red != tab.evaluate("getComputedStyle(document.querySelector('tspan.dim')).fill")
 
 
 def test_the_first_look_is_large_enough_to_read(opened, opened_data):
