@@ -143,6 +143,33 @@ def test_modules_are_boxes():
     assert data["boxes"][0]["count"] == len(data["nodes"])
 
 
+@pytest.mark.parametrize("shared", [True, False], ids=["tied", "by a function"])
+def test_a_tied_weight_is_in_the_box_of_the_module_that_uses_it(shared):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tok = nn.Embedding(9, 8)
+            self.mid = nn.Linear(8, 8)
+            if shared:
+                self.head = nn.Linear(8, 9, bias=False)
+                self.head.weight = self.tok.weight
+
+        def forward(self, ids):
+            x = torch.tanh(self.mid(self.tok(ids)))
+            return self.head(x) if shared else nn.functional.linear(x, self.tok.weight)
+
+    model = Model()
+    graph = torch.explain.graph(model(torch.tensor([1, 2, 3])).logsumexp(1).sum())
+    scopes = [(node.title, node.scope) for node in graph.nodes if node.kind == "op"]
+    head = ("model", "head") if shared else ("model",)
+    assert scopes[2:] == [
+        ("linear", head),
+        ("tanh", ("model",)),
+        ("linear", ("model", "mid")),
+        ("embedding", ("model", "tok")),
+    ]
+
+
 def test_folding_boxes_makes_no_cycle():
     _, loss = small_gpt()
     graph, _ = data_of(loss)
