@@ -77,6 +77,24 @@ def test_a_later_backward_and_going_on(explain):
     assert data_of(explain.folder / "second.html")["step"] == 2
 
 
+@pytest.mark.parametrize("step", [2, 38])
+def test_modules_that_ran_before_another_backward_have_boxes(explain, step):
+    script = """
+        import torch
+        from torch import nn
+
+        make, judge = nn.Sequential(nn.Linear(4, 2), nn.ReLU()), nn.Linear(2, 1)
+        for _ in range(20):
+            fake = make(torch.ones(1, 4))
+            judge(fake.detach()).sum().backward()
+            judge(fake).sum().backward()
+    """
+    explain("--step", str(step), "train.py", script=script)
+    data = data_of(explain.folder / "train.html")
+    calls = {n.get("title"): n.get("scope") for n in data["nodes"] if n.get("kind") != "leaf"}
+    assert calls["relu"] == ["make", "1"]
+
+
 def run_plainly(folder):
     """What train.py in that folder does without the command."""
     return subprocess.run(
