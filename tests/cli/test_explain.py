@@ -217,6 +217,18 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_the_program_runs(
     assert said == f"rushlight explain: {page} cannot be written. -o FILE says where to write."
 
 
+def test_a_page_that_the_program_has_is_kept(explain):
+    page = explain.folder / "train.html"
+    page.write_text("<h1>mine</h1>", encoding="utf-8")
+    done = explain("train.py", script="open('ran', 'w')")
+    assert done.returncode == 1 and page.read_text("utf-8") == "<h1>mine</h1>"
+    said = "rushlight explain: %s is another page. -o FILE says where to write.\n"
+    assert done.stderr == said % page and not (explain.folder / "ran").exists()
+    for arguments in (("-o", "train.html"), ()):  # meant, then one of rushlight's own
+        assert explain(*arguments, "train.py").returncode == 0
+    assert data_of(page)["title"] == "loss"
+
+
 COMPILED = """
     import sys
     import torch
