@@ -345,6 +345,19 @@ def test_the_curve_of_a_loop_is_the_norm_of_the_gradient_of_what_steps_carry():
     assert len(set(loop["curve"])) == 12
 
 
+def test_the_curve_of_an_lstm_cell_is_of_the_output():
+    torch.manual_seed(0)
+    cell, outputs = nn.LSTMCell(3, 5), []
+    h = c = torch.zeros(2, 5)
+    for x in torch.randn(7, 2, 3):
+        h, c = cell(x, (h, c))
+        outputs.append(h)
+    loss = (h + c).square().sum()
+    (loop,) = loops_of(page_data(torch.explain.graph(loss, names={"h": h, "c": c})))
+    expected = [g.norm().item() for g in torch.autograd.grad(loss, outputs)]
+    assert loop["curve"] == pytest.approx(expected, rel=1e-5) and loop["carried"] == "h"
+
+
 @pytest.mark.parametrize("lengths", [[20] * 5, [20, 14, 33, 15, 12]], ids=["equal", "different"])
 def test_a_loop_in_a_loop(lengths):
     w = torch.tensor(0.9, requires_grad=True)
@@ -361,6 +374,22 @@ def test_a_loop_in_a_loop(lengths):
     # boxes_of gives the youngest first.
     assert [b.title.split(",")[0] for b in reversed(inner)] == [f"mul × {n}" for n in lengths]
     assert all(b.parent.kind == "step" and b.parent.parent is outer for b in inner)
+
+
+def test_the_title_of_a_loop_has_no_counts_and_lines_of_loops_in_it():
+    w = torch.tensor(0.9, requires_grad=True)
+    total = torch.zeros(())
+    for length in (12, 13, 14, 15):
+        y = w.exp()
+        for _ in range(length):
+            y = y * w
+        for _ in range(length):
+            y = y.tanh()
+        total = total + y
+    data = page_data(torch.explain.graph(total))
+    (outer,) = (box for box in loops_of(data) if box["parent"] == 0)
+    assert re.fullmatch(r" × 4, \S+:\d+", outer["tail"])
+    assert outer["title"] == "mul, tanh" + outer["tail"]
 
 
 def test_runs_of_modules_are_called_by_the_first_and_the_last():

@@ -30,6 +30,7 @@ class Box:
     """A part of the graph. kind: "graph", "module", "loop", "step" (one round of a loop) or "run".
 
     path: the modules around it. place: the line that calls the module, or that begins the loop.
+    tail: the end of a loop's title, which says how often and where.
     rounds: of a loop what each step holds. steps: of a part of a loop its first and last step.
     """
 
@@ -41,6 +42,12 @@ class Box:
     place: Place | None = None
     rounds: list[list[Box | Node]] = field(default_factory=list)
     steps: tuple[int, int] | None = None
+    tail: str = ""
+
+    @property
+    def name(self) -> str:
+        """The title without its tail."""
+        return self.title.removesuffix(self.tail)
 
     @property
     def calls(self) -> list[Node]:
@@ -188,10 +195,10 @@ def _loop(parent: Box, rounds: list[list[Box | Node]]) -> Box:
     """The box of a loop, with a box for each step that is more than one call."""
     first = rounds[0]
     place = next((item.place for item in first if item.place is not None), None)
-    names = [i.path[-1] if i.kind == "module" else i.title for i in first if isinstance(i, Box)]
+    names = [i.path[-1] if i.kind == "module" else i.name for i in first if isinstance(i, Box)]
     text = _listed(names or [item.title for item in first], 3)
-    title = f"{text} × {len(rounds)}" + (f", {place}" if place is not None else "")
-    loop = Box("loop", title, parent.path, parent, place=place, rounds=rounds)
+    tail = f" × {len(rounds)}" + (f", {place}" if place is not None else "")
+    loop = Box("loop", text + tail, parent.path, parent, place=place, rounds=rounds, tail=tail)
     for number, items in enumerate(rounds):
         step = items[0]
         if len(items) > 1:
@@ -200,7 +207,8 @@ def _loop(parent: Box, rounds: list[list[Box | Node]]) -> Box:
                 if isinstance(item, Box):
                     item.parent = step
         elif isinstance(step, Box):
-            step.parent, step.title = loop, f"{step.title}, step {number}"
+            step.parent, step.tail = loop, f"{step.tail}, step {number}"
+            step.title += f", step {number}"
         if isinstance(step, Box):
             step.steps = number, number
         loop.inside.append(step)

@@ -125,7 +125,7 @@ function boxParts(graph, id) {
   const facts = [counted(box.count, "node")];
   if (box.bytes) facts.push(`${bytes(box.bytes)} saved`);
   const lines = [
-    [run("⊞  ", "plain", "dim"), run(cut(box.title, 34), "title")],
+    [run("⊞  ", "plain", "dim"), run(shortTitle(box, 34), "title")],
     [run(facts.join(" · "), "plain", "dim")],
   ];
   box.leaves ??= leavesOf(graph, id);
@@ -148,7 +148,8 @@ function boxParts(graph, id) {
     bad >= 0
       ? normRun(box.curve[bad], `${about(box.curve[bad])}, first at step ${bad}`)
       : normRun(known[0], `${about(known[0])} … ${about(known[known.length - 1])}`);
-  lines.push([run("norm of the gradient  ", "plain", "dim"), ends]);
+  const of = box.carried && ` of ${cut(box.carried, 16)}`;
+  lines.push([run(`norm of the gradient${of}  `, "plain", "dim"), ends]);
   const found = part("box", "rect", lines, 200);
   found.curve = box.curve;
   found.height += CURVE;
