@@ -448,7 +448,9 @@ def test_the_title_of_a_loop_is_cut_before_its_count_and_line(opened_data):
     data = long_loop()
     (loop,) = (row for row in data["boxes"] if row["kind"] == "loop")
     loop["title"] = "a name of a loop that is very long" + loop["tail"]
-    assert re.search(r"⊞ +a name.*…" + re.escape(loop["tail"]), box(opened_data(data), "").text_content())
+    assert re.search(
+        r"⊞ +a name.*…" + re.escape(loop["tail"]), box(opened_data(data), "").text_content()
+    )
 
 
 def test_the_first_look_is_large_enough_to_read(opened, opened_data):

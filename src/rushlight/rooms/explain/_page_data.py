@@ -346,8 +346,10 @@ def _curve(
     ]
     # The last of several that are as large: h and not c of an LSTM cell.
     chosen = max(reversed(carried or middle[-1:]), key=lambda node: math.prod(node.shape))
-    at = middle.index(chosen) - len(middle)  # from the end: the first step may have fewer calls
-    nodes = [calls[at] if -at <= len(calls) else None for calls in rounds]
+    key = chosen.title, chosen.place
+    alike = [[n for n in calls if (n.title, n.place) == key] for calls in rounds]
+    at = alike[len(rounds) // 2].index(chosen) - len(alike[len(rounds) // 2])
+    nodes = [calls[at] if -at <= len(calls) else None for calls in alike]
     sums = [next(iter(arrived.get(node, ())), None) if node else None for node in nodes]
     last = nodes[-1]  # the result of which the variable still is
     return {
