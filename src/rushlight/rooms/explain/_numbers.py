@@ -108,8 +108,8 @@ def summary(t: Tensor, most: int = SMALL) -> Summary:
         flat = flat[np.isfinite(flat)].astype(np.float64)
         norm = math.nan if nan else math.inf
         if not nan and not inf:
-            most = float(np.abs(flat).max())
-            norm = most * float(np.linalg.norm(flat / most))
+            peak = float(np.abs(flat).max())
+            norm = peak * float(np.linalg.norm(flat / peak))
     least, greatest = (float(flat.min()), float(flat.max())) if flat.size else (math.nan,) * 2
     zero = size - int(np.count_nonzero(array))
     return Summary(shape, name, size, norm, least, greatest, zero, nan, inf, values)
