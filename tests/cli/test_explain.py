@@ -77,6 +77,24 @@ def test_a_later_backward_and_going_on(explain):
     assert data_of(explain.folder / "second.html")["step"] == 2
 
 
+@pytest.mark.parametrize("step", [2, 38])
+def test_modules_that_ran_before_another_backward_have_boxes(explain, step):
+    script = """
+        import torch
+        from torch import nn
+
+        make, judge = nn.Sequential(nn.Linear(4, 2), nn.ReLU()), nn.Linear(2, 1)
+        for _ in range(20):
+            fake = make(torch.ones(1, 4))
+            judge(fake.detach()).sum().backward()
+            judge(fake).sum().backward()
+    """
+    explain("--step", str(step), "train.py", script=script)
+    data = data_of(explain.folder / "train.html")
+    calls = {n.get("title"): n.get("scope") for n in data["nodes"] if n.get("kind") != "leaf"}
+    assert calls["relu"] == ["make", "1"]
+
+
 def run_plainly(folder):
     """What train.py in that folder does without the command."""
     return subprocess.run(
@@ -197,6 +215,18 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_the_program_runs(
     (said,) = capsys.readouterr().err.splitlines()
     page = tmp_path / "train.html"
     assert said == f"rushlight explain: {page} cannot be written. -o FILE says where to write."
+
+
+def test_a_page_that_the_program_has_is_kept(explain):
+    page = explain.folder / "train.html"
+    page.write_text("<h1>mine</h1>", encoding="utf-8")
+    done = explain("train.py", script="open('ran', 'w')")
+    assert done.returncode == 1 and page.read_text("utf-8") == "<h1>mine</h1>"
+    said = "rushlight explain: %s is another page. -o FILE says where to write.\n"
+    assert done.stderr == said % page and not (explain.folder / "ran").exists()
+    for arguments in (("-o", "train.html"), ()):  # meant, then one of rushlight's own
+        assert explain(*arguments, "train.py").returncode == 0
+    assert data_of(page)["title"] == "loss"
 
 
 COMPILED = """

@@ -137,7 +137,12 @@ def test_summary_of_good_and_bad_elements():
     s = summary(torch.tensor([[3.0, -4.0], [0.0, 0.0]]))
     assert (s.shape, s.norm, s.least, s.greatest, s.zeros) == ((2, 2), 5.0, -4.0, 3.0, 2)
     s = summary(torch.tensor([1.0, float("nan"), float("inf"), -float("inf")]))
-    assert (s.nan, s.inf, s.norm, s.least, s.greatest) == (1, 2, 1.0, 1.0, 1.0)
+    assert (s.nan, s.inf, s.least, s.greatest) == (1, 2, 1.0, 1.0) and math.isnan(s.norm)
+    for infinite in ([1.0, -math.inf], [math.inf]):
+        assert summary(torch.tensor(infinite)).norm == math.inf
+    assert math.isnan(summary(torch.tensor([math.nan])).norm)
+    s = summary(torch.tensor([3e307, 4e307], dtype=torch.float64))  # without a warning
+    assert s.norm == pytest.approx(5e307) and not s.inf
     s = summary(torch.full((20,), 1e38))
     assert s.nan == s.inf == 0 and s.norm == pytest.approx(1e38 * math.sqrt(20), rel=1e-6)
     assert s.values is None

@@ -5,6 +5,7 @@ try to be markup. The fixture `page` fails a test whose page writes an error, ra
 anything.
 """
 
+import math
 import re
 from pathlib import Path
 
@@ -407,6 +408,7 @@ def test_a_loop_is_one_box_with_a_curve_and_opens_at_any_step(opened_data):
     assert tab.locator("#camera .item").count() == 1
     assert re.match(r".*cell, head × 50, .*test_page_browser\.py:\d+", box(tab, "").text_content())
     (loop,) = (row for row in data["boxes"] if row["kind"] == "loop")
+    assert "norm of the gradient of h" in box(tab, "").text_content()
     assert f"{loop['curve'][0]:.4g}" in box(tab, "").text_content()
     points = tab.locator(".curve .norms").get_attribute("d")
     heights = [float(y) for y in re.findall(r" ([\d.-]+)", points)]
@@ -427,6 +429,28 @@ def test_a_loop_is_one_box_with_a_curve_and_opens_at_any_step(opened_data):
     field.press("Enter")
     assert box(tab, r"step 30\b.*nodes").get_attribute("aria-expanded") == "true"
     assert tab.locator("[data-box]").filter(has_text=re.compile(r"step 7\b")).count() == 0
+
+
+def test_a_loop_says_where_its_gradients_are_nan(opened_data):
+    w = torch.full((2, 2), 0.1, requires_grad=True)
+    h, loss = torch.ones(1, 2), torch.zeros(())
+    for t in range(12):
+        h = torch.tanh(h @ w)
+        loss = loss + h.sum() * (math.nan if t == 7 else 1.0)
+    tab = opened_data(page_data(torch.explain.graph(loss)))
+    found = tab.locator("#camera tspan.bad", has_text="NaN")
+    assert re.fullmatch(r"NaN, first at step [67]", found.first.text_content())
+    red = tab.evaluate("getComputedStyle(document.querySelector('tspan.bad')).fill")
+    assert red != tab.evaluate("getComputedStyle(document.querySelector('tspan.dim')).fill")
+
+
+def test_the_title_of_a_loop_is_cut_before_its_count_and_line(opened_data):
+    data = long_loop()
+    (loop,) = (row for row in data["boxes"] if row["kind"] == "loop")
+    loop["title"] = "a name of a loop that is very long" + loop["tail"]
+    assert re.search(
+        r"⊞ +a name.*…" + re.escape(loop["tail"]), box(opened_data(data), "").text_content()
+    )
 
 
 def test_the_first_look_is_large_enough_to_read(opened, opened_data):

@@ -143,6 +143,33 @@ def test_modules_are_boxes():
     assert data["boxes"][0]["count"] == len(data["nodes"])
 
 
+@pytest.mark.parametrize("shared", [True, False], ids=["tied", "by a function"])
+def test_a_tied_weight_is_in_the_box_of_the_module_that_uses_it(shared):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tok = nn.Embedding(9, 8)
+            self.mid = nn.Linear(8, 8)
+            if shared:
+                self.head = nn.Linear(8, 9, bias=False)
+                self.head.weight = self.tok.weight
+
+        def forward(self, ids):
+            x = torch.tanh(self.mid(self.tok(ids)))
+            return self.head(x) if shared else nn.functional.linear(x, self.tok.weight)
+
+    model = Model()
+    graph = torch.explain.graph(model(torch.tensor([1, 2, 3])).logsumexp(1).sum())
+    scopes = [(node.title, node.scope) for node in graph.nodes if node.kind == "op"]
+    head = ("model", "head") if shared else ("model",)
+    assert scopes[2:] == [
+        ("linear", head),
+        ("tanh", ("model",)),
+        ("linear", ("model", "mid")),
+        ("embedding", ("model", "tok")),
+    ]
+
+
 def test_folding_boxes_makes_no_cycle():
     _, loss = small_gpt()
     graph, _ = data_of(loss)
@@ -318,6 +345,84 @@ def test_the_curve_of_a_loop_is_the_norm_of_the_gradient_of_what_steps_carry():
     assert len(set(loop["curve"])) == 12
 
 
+def rounds_from_zero():
+    """A first step of another call: 0.0 - x is no call of sub."""
+    w, h, loss = torch.full((2, 2), 0.3, requires_grad=True), torch.ones(1, 2), 0.0
+    for _ in range(10):
+        h = torch.tanh(h @ w)
+        loss = loss - h.sum()
+    return loss
+
+
+def rounds_that_drop_later():
+    """Calls that the first step does not have, before those of all steps."""
+    cell, head, loss = nn.GRUCell(2, 2), nn.Linear(2, 1), torch.zeros(())
+    h = torch.ones(1, 2)
+    with torch.explain.recording():
+        for t in range(10):
+            e = torch.ones(1, 2).requires_grad_() * 2
+            if t > 0:
+                e = e.exp()
+            h = cell(e, h)
+            loss = loss + head(h).sum()
+    return loss
+
+
+def rounds_that_end_in_the_middle():
+    w = torch.tensor(0.9, requires_grad=True)
+    y = w
+    for t in range(10):
+        y = y * w
+        y = y.sin()
+        if t == 9:
+            break
+        y = y.exp()
+    return y
+
+
+@pytest.mark.parametrize(
+    "program", [rounds_from_zero, rounds_that_drop_later, rounds_that_end_in_the_middle]
+)
+def test_a_first_and_a_last_step_of_other_calls_are_steps(program):
+    result = program()
+    graph = torch.explain.graph(result)
+    boxes, _ = boxes_of(graph, "y")
+    (loop,) = (b for b in boxes if b.kind == "loop")
+    calls = [n.sequence for items in loop.rounds for n in calls_in(items)]
+    assert calls == [n.sequence for n in boxes[0].calls]
+    lines = [calls_in(items)[0].place.line for items in loop.rounds]
+    assert len(lines) == 10 and len(set(lines)) == 1
+    assert sorted(b.steps[0] for b in boxes if b.kind == "step") == list(range(10))
+    (row,) = loops_of(page_data(graph))
+    assert len(row["curve"]) == 10 and None not in row["curve"][1:-1]
+
+
+def test_a_loop_with_a_call_in_between_is_told_as_two():
+    w, h = torch.full((2, 2), 0.3, requires_grad=True), torch.ones(1, 2)
+    for t in range(12):
+        h = torch.tanh(h @ w * 0.3)
+        if t == 5:
+            h = h + 1
+    titles = sorted(box["title"] for box in loops_of(page_data(torch.explain.graph(h.sum()))))
+    assert [re.sub(",.*? \\(", " (", title)[:19] for title in titles] == [
+        "matmul (1 of 2) × 6",
+        "matmul (2 of 2) × 6",
+    ]
+
+
+def test_the_curve_of_an_lstm_cell_is_of_the_output():
+    torch.manual_seed(0)
+    cell, outputs = nn.LSTMCell(3, 5), []
+    h = c = torch.zeros(2, 5)
+    for x in torch.randn(7, 2, 3):
+        h, c = cell(x, (h, c))
+        outputs.append(h)
+    loss = (h + c).square().sum()
+    (loop,) = loops_of(page_data(torch.explain.graph(loss, names={"h": h, "c": c})))
+    expected = [g.norm().item() for g in torch.autograd.grad(loss, outputs)]
+    assert loop["curve"] == pytest.approx(expected, rel=1e-5) and loop["carried"] == "h"
+
+
 @pytest.mark.parametrize("lengths", [[20] * 5, [20, 14, 33, 15, 12]], ids=["equal", "different"])
 def test_a_loop_in_a_loop(lengths):
     w = torch.tensor(0.9, requires_grad=True)
@@ -334,6 +439,22 @@ def test_a_loop_in_a_loop(lengths):
     # boxes_of gives the youngest first.
     assert [b.title.split(",")[0] for b in reversed(inner)] == [f"mul × {n}" for n in lengths]
     assert all(b.parent.kind == "step" and b.parent.parent is outer for b in inner)
+
+
+def test_the_title_of_a_loop_has_no_counts_and_lines_of_loops_in_it():
+    w = torch.tensor(0.9, requires_grad=True)
+    total = torch.zeros(())
+    for length in (12, 13, 14, 15):
+        y = w.exp()
+        for _ in range(length):
+            y = y * w
+        for _ in range(length):
+            y = y.tanh()
+        total = total + y
+    data = page_data(torch.explain.graph(total))
+    (outer,) = (box for box in loops_of(data) if box["parent"] == 0)
+    assert re.fullmatch(r" × 4, \S+:\d+", outer["tail"])
+    assert outer["title"] == "mul, tanh" + outer["tail"]
 
 
 def test_runs_of_modules_are_called_by_the_first_and_the_last():

@@ -285,10 +285,16 @@ def _explain(given: list[str]) -> None:
     if not os.access(file if os.path.exists(file) else folder, os.W_OK):
         path = os.path.abspath(file)
         refuse(f"{parser.prog}: {path} cannot be written. -o FILE says where to write.\n", 1)
+    if not options.output and os.path.isfile(file):
+        with open(file, "rb") as page:
+            ours = b'generator" content="rushlight' in page.read(1000)
+        if not ours:
+            path = os.path.abspath(file)
+            refuse(f"{parser.prog}: {path} is another page. -o FILE says where to write.\n", 1)
     from rushlight.explain import _command  # here alone: not part of what every program imports
 
-    page = _command.take(file, options.step, options.goes_on, title)
-    run(find, target, arguments, page)
+    around = _command.take(file, options.step, options.goes_on, title)
+    run(find, target, arguments, around)
 
 
 def _profile(given: list[str]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ._graph import Graph, Node, Place
 
@@ -30,6 +31,7 @@ class Box:
     """A part of the graph. kind: "graph", "module", "loop", "step" (one round of a loop) or "run".
 
     path: the modules around it. place: the line that calls the module, or that begins the loop.
+    tail: the end of a loop's title, which says how often and where.
     rounds: of a loop what each step holds. steps: of a part of a loop its first and last step.
     """
 
@@ -41,6 +43,12 @@ class Box:
     place: Place | None = None
     rounds: list[list[Box | Node]] = field(default_factory=list)
     steps: tuple[int, int] | None = None
+    tail: str = ""
+
+    @property
+    def name(self) -> str:
+        """The title without its tail."""
+        return self.title.removesuffix(self.tail)
 
     @property
     def calls(self) -> list[Node]:
@@ -129,12 +137,13 @@ def _into_loops(box: Box) -> None:
         if now.kind != "loop":
             while len(found := _loops(now)) < len(now.inside):
                 now.inside = found
+            _tell_apart([item for item in now.inside if isinstance(item, Box)])
         waiting.extend(item for item in now.inside if isinstance(item, Box))
 
 
 def _loops(box: Box) -> list[Box | Node]:
     """The calls and boxes of a box, with repeated ones folded into loops."""
-    items, found = box.inside, list[Box | Node]()
+    items, found = box.inside, list[Box | Node | _Rounds]()
     number: dict[object, int] = {}
     keys = [number.setdefault(_key(item), len(number)) for item in items]
     sizes = [len(calls_in([item])) for item in items]
@@ -146,21 +155,86 @@ def _loops(box: Box) -> list[Box | Node]:
         later.append(at)
     at = 0
     while at < len(items):
-        length, count = _repeated(keys, sizes, at, again[at])
-        if count > 1:
-            ends = range(at, at + length * count, length)
-            found.append(_loop(box, [items[n : n + length] for n in ends]))
-        else:
+        length, end = _repeated(keys, sizes, at, again[at])
+        if not length:
             found.append(items[at])
-        at += length * count
-    return found
+            at += 1
+            continue
+        rounds = _Rounds(items[at : at + length])
+        start = at
+        if (end - at) % length or (found and rounds.hold(found[-1])):
+            start = _begin(items, at, length)
+        if end - start < length * _STEPS:
+            start = at
+        found.extend(items[at:start])
+        rounds.take_before(found, _key(items[start]))
+        for at in range(start, end - length + 1, length):
+            rounds.append(items[at : at + length])
+        at += length
+        rest = at
+        while at < len(items) and rounds.hold(items[at]):
+            if at > rest and keys[at] == keys[start]:
+                break
+            at += 1
+        if at > rest:
+            rounds.append(items[rest:at])
+        found.append(rounds)
+    return [_loop(box, item) if isinstance(item, _Rounds) else item for item in found]
+
+
+def _tell_apart(boxes: Sequence[Box]) -> None:
+    """Say in the titles of loops of the same calls, as of one with other calls in between, which
+    of them each is."""
+    alike: dict[object, list[Box]] = {}
+    for box in boxes:
+        if box.kind == "loop":
+            alike.setdefault(_key(box), []).append(box)
+    for same in alike.values():
+        for n, box in enumerate(same if len(same) > 1 else (), 1):
+            name, box.tail = box.name, f" ({n} of {len(same)}){box.tail}"
+            box.title = name + box.tail
+
+
+class _Rounds(list[list[Box | Node]]):
+    """What the steps of a loop hold. The first and the last may be of other calls of the lines."""
+
+    def __init__(self, like: Sequence[Box | Node]) -> None:
+        self.keys = set(map(_key, like))
+        self.lines = {item.place for item in like} - {None}
+
+    def hold(self, item: object) -> bool:
+        """Whether an item beside the loop is of its lines."""
+        if isinstance(item, Box) and item.kind == "loop":
+            return _key(item) in self.keys
+        return isinstance(item, (Box, Node)) and item.place in self.lines
+
+    def take_before(self, found: list[Any], begins: object) -> None:
+        """Take what of the loop is before it: a first step of other calls, and steps of others."""
+        first: list[Box | Node] = []
+        while found and self.hold(found[-1]) and not (first and _key(first[0]) == begins):
+            first.insert(0, found.pop())
+        if found and isinstance(found[-1], _Rounds) and found[-1].lines == self.lines != set():
+            self.extend(found.pop())
+        if first:
+            self.append(first)
+
+
+def _begin(items: Sequence[Box | Node], at: int, length: int) -> int:
+    """Where the first whole round of a loop begins: at the smallest line, where one function has
+    all of them."""
+    places = [item.place for item in items[at : at + length]]
+    if len({p and (p.file, p.function) for p in places}) > 1 or places[0] is None:
+        return at
+    lines = [p.line for p in places if p is not None]
+    least = min(lines)
+    return at + min(range(length), key=lambda n: (lines[n], lines[n - 1] == least))
 
 
 def _repeated(
     keys: Sequence[int], sizes: Sequence[int], at: int, again: Sequence[int]
 ) -> tuple[int, int]:
-    """The length of the shortest step of a loop from a call on, and the number of steps; (1, 1)
-    without a loop. again: the next calls equal to the first."""
+    """The length of the shortest step of a loop from a call on, and where its repetition ends;
+    (0, 0) without a loop. again: the next calls equal to the first."""
     for second in again:
         length = second - at
         most = length * (_STEPS - 1)
@@ -171,8 +245,8 @@ def _repeated(
             end += 1
         count = (end - at) // length
         if sum(sizes[at : at + length * count]) >= _CALLS:
-            return length, count
-    return 1, 1
+            return length, end
+    return 0, 0
 
 
 def _key(item: Box | Node) -> object:
@@ -180,27 +254,28 @@ def _key(item: Box | Node) -> object:
     if isinstance(item, Node):
         return item.title, item.place
     if item.kind == "loop":
-        return tuple(map(_key, item.rounds[0]))
+        return tuple(map(_key, item.rounds[len(item.rounds) // 2]))
     return item.path, item.place
 
 
 def _loop(parent: Box, rounds: list[list[Box | Node]]) -> Box:
     """The box of a loop, with a box for each step that is more than one call."""
-    first = rounds[0]
+    first = rounds[len(rounds) // 2]  # the first and the last one may be in part
     place = next((item.place for item in first if item.place is not None), None)
-    names = [i.path[-1] if i.kind == "module" else i.title for i in first if isinstance(i, Box)]
+    names = [i.path[-1] if i.kind == "module" else i.name for i in first if isinstance(i, Box)]
     text = _listed(names or [item.title for item in first], 3)
-    title = f"{text} × {len(rounds)}" + (f", {place}" if place is not None else "")
-    loop = Box("loop", title, parent.path, parent, place=place, rounds=rounds)
+    tail = f" × {len(rounds)}" + (f", {place}" if place is not None else "")
+    loop = Box("loop", text + tail, parent.path, parent, place=place, rounds=rounds, tail=tail)
     for number, items in enumerate(rounds):
         step = items[0]
-        if len(items) > 1:
+        if len(items) > 1 or len(first) > 1:
             step = Box("step", f"step {number}", parent.path, loop, items)
             for item in items:
                 if isinstance(item, Box):
                     item.parent = step
         elif isinstance(step, Box):
-            step.parent, step.title = loop, f"{step.title}, step {number}"
+            step.parent, step.tail = loop, f"{step.tail}, step {number}"
+            step.title += f", step {number}"
         if isinstance(step, Box):
             step.steps = number, number
         loop.inside.append(step)

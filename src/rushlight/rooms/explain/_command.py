@@ -15,6 +15,10 @@ from ._scopes import graph_of, recording
 
 __all__ = ["captures", "take"]
 
+_BEFORE = 16
+"""So many passes before the one that is drawn, modules are noted: a pass may be of calls that were
+made before another one, as two losses of one model are."""
+
 
 class take:
     """Around a program: write the page at its `step`-th backward, and end the program there.
@@ -30,7 +34,7 @@ class take:
         self._done = False
 
     def __enter__(self) -> None:
-        if self._step == 1:
+        if self._step <= _BEFORE:
             self._recorded.enter_context(recording())
         follow(self._passes)
 
@@ -57,7 +61,7 @@ class take:
         if self._done:
             return
         self._count += 1
-        if self._count == self._step - 1:  # what the next one is of begins after this
+        if self._count == self._step - _BEFORE:
             self._recorded.enter_context(recording())
         if self._count < self._step:
             return

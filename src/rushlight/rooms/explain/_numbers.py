@@ -45,7 +45,8 @@ _SMALL_OF_MANY = 4
 @dataclass(frozen=True, slots=True)
 class Summary:
     """A tensor in short. values: all of them where there are few, else None; a complex
-    number is two of them. norm, least and greatest are of the finite elements."""
+    number is two of them. norm is NaN where an element is; least and greatest are of the finite
+    elements."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -90,7 +91,7 @@ def summary(t: Tensor, most: int = SMALL) -> Summary:
             values = [values]
         y = x if finite else math.nan
         return Summary(
-            shape, name, 1, abs(y), y, y, int(x == 0), int(x != x), int(math.isinf(x)), values
+            shape, name, 1, abs(x), y, y, int(x == 0), int(x != x), int(math.isinf(x)), values
         )
     array = np.asarray(t.detach().resolve_conj().resolve_neg()._host_array)
     if array.dtype.kind not in "fc":
@@ -106,7 +107,10 @@ def summary(t: Tensor, most: int = SMALL) -> Summary:
         nan = int(np.isnan(flat).sum())
         inf = int(np.isinf(flat).sum())
         flat = flat[np.isfinite(flat)].astype(np.float64)
-        norm = float(np.sqrt(np.dot(flat, flat)))
+        norm = math.nan if nan else math.inf
+        if not nan and not inf:
+            peak = float(np.abs(flat).max())
+            norm = peak * float(np.linalg.norm(flat / peak))
     least, greatest = (float(flat.min()), float(flat.max())) if flat.size else (math.nan,) * 2
     zero = size - int(np.count_nonzero(array))
     return Summary(shape, name, size, norm, least, greatest, zero, nan, inf, values)

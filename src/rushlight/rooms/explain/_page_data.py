@@ -275,15 +275,16 @@ class _Page:
             {
                 "id": number[box],
                 "parent": None if box.parent is None else number[box.parent],
-                "title": shown_name(box.title),
+                "title": shown_name(box.name) + shown_name(box.tail),
                 "kind": box.kind,
                 "detail": shown_name(" › ".join(box.path)),
                 "count": counts[number[box]],
                 "bytes": held[number[box]],
                 **_without_defaults(
                     place=self._place(box.place),
+                    tail=shown_name(box.tail),
                     steps=list(box.steps or ()),
-                    curve=_curve(box, arrived),
+                    **_curve(box, arrived),
                 ),
             }
             for box in boxes
@@ -354,11 +355,13 @@ class _Page:
         return {"saved": total, "unique": unique, "parameters": of_parameters}
 
 
-def _curve(loop: Box, arrived: Mapping[Node, Sequence[Summary | None]]) -> list[object]:
-    """The norm of the gradient that comes to each step of a loop: to the largest result that other
-    steps use, else to the step's last result."""
+def _curve(
+    loop: Box, arrived: Mapping[Node, Sequence[Summary | None]]
+) -> dict[str, list[object] | str]:
+    """The norm of the gradient that comes to each step of a loop, and what the program calls that
+    of which it is: the largest result that other steps use, else the step's last result."""
     if not (loop.rounds and arrived):
-        return []
+        return {}
     rounds = [calls_in(items) for items in loop.rounds]
     step_of = {node: n for n, calls in enumerate(rounds) for node in calls}
     middle = rounds[len(rounds) // 2]
@@ -367,11 +370,18 @@ def _curve(loop: Box, arrived: Mapping[Node, Sequence[Summary | None]]) -> list[
         for node in middle
         if any(step_of.get(e.source, step_of[node]) != step_of[node] for e in node.received)
     ]
-    chosen = max(carried or middle[-1:], key=lambda node: math.prod(node.shape))
-    at = middle.index(chosen) - len(middle)  # from the end: the first step may have fewer calls
-    nodes = [calls[at] if -at <= len(calls) else None for calls in rounds]
+    # The last of several that are as large: h and not c of an LSTM cell.
+    chosen = max(reversed(carried or middle[-1:]), key=lambda node: math.prod(node.shape))
+    key = chosen.title, chosen.place
+    alike = [[n for n in calls if (n.title, n.place) == key] for calls in rounds]
+    at = alike[len(rounds) // 2].index(chosen) - len(alike[len(rounds) // 2])
+    nodes = [calls[at] if -at <= len(calls) else None for calls in alike]
     sums = [next(iter(arrived.get(node, ())), None) if node else None for node in nodes]
-    return [None if s is None else _number(s.norm) for s in sums]
+    last = nodes[-1]  # the result of which the variable still is
+    return {
+        "curve": [None if s is None else _number(s.norm) for s in sums],
+        "carried": shown_name(last.label.partition("[")[0]) if last else "",
+    }
 
 
 def _count(count: int) -> str:

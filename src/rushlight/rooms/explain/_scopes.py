@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -27,6 +28,8 @@ __all__ = ["Recording", "graph_of", "reading", "recording"]
 
 _SMALL = 64
 """Results of at most so many elements are kept, to be shown."""
+_OWN = {"Embedding": ("embedding",), "Linear": ("linear", "addmm", "matmul")}
+"""The ops with which modules use a weight that they may share with others."""
 
 
 class _Span(NamedTuple):
@@ -271,15 +274,18 @@ def _with_names(spans: list[_Span], graph: Graph) -> list[_Span]:
 
 def _by_parameters(graph: Graph) -> list[_Span]:
     """Where modules with known names are, as far as their parameters tell."""
-    used: dict[int, list[int]] = {}
-    for leaf in graph.leaves:
-        if leaf.variable is not None:
-            used[id(leaf.variable)] = [edge.source.sequence for edge in leaf.received]
+    used = {
+        id(leaf.variable): [edge.source for edge in leaf.received]
+        for leaf in graph.leaves
+        if leaf.variable is not None
+    }
+    every = {id(m): m for outer in graph.names.modules.values() for m in outer.modules()}
+    owners = Counter(id(p) for m in every.values() for p in m._parameters.values())
     spans: list[_Span] = []
     for label, module in graph.names.modules.items():
         inner = dict(module.named_modules())
         reach = {
-            name: _calls([used[id(p)] for p in part.parameters() if used.get(id(p))])
+            name: _calls(_uses(part, used, owners))
             for name, part in inner.items()
             if not is_container(part)
         }
@@ -295,6 +301,21 @@ def _by_parameters(graph: Graph) -> list[_Span]:
             graph.kinds[path[-1]] = type(inner[name]).__name__
             spans += [_Span(first, last, tuple(path)) for first, last in calls]
     return spans
+
+
+def _uses(part: Any, used: dict[int, list[Node]], owners: Counter[int]) -> list[list[int]]:
+    """By parameter, the numbers of the nodes with which a module uses it. A parameter that other
+    modules have too, as tied weights, is used by a module with the module's own op."""
+    found: dict[int, set[int]] = {}
+    for module in part.modules():
+        own = _OWN.get(type(module).__name__, ())
+        for key in map(id, module._parameters.values()):
+            nodes = used.get(key, [])
+            mine = [node for node in nodes if node.title in own]
+            if owners[key] == 1 and not (mine and module is part):
+                mine = nodes
+            found.setdefault(key, set()).update(node.sequence for node in mine)
+    return [list(numbers) for numbers in found.values() if numbers]
 
 
 def _calls(uses: list[list[int]]) -> list[tuple[int, int]]:

@@ -87,15 +87,21 @@ const boxOf = (graph, row, id) => ({
   id,
   parent: id === 0 ? null : (row.parent ?? 0),
   title: row.title ?? "",
+  tail: row.tail ?? "",
   kind: row.kind ?? "graph",
   detail: row.detail ?? "",
   bytes: row.bytes ?? 0,
   place: row.place ? graph.places[row.place - 1] : null,
   steps: row.steps ?? null,
+  carried: row.carried ?? "",
   curve: (row.curve ?? []).map((norm) => (norm === null ? null : number(norm))),
   boxes: [],
   nodes: [],
 });
+
+/** A box's title with its name cut, and the tail whole. */
+const shortTitle = ({ title, tail }, most) =>
+  cut(title.slice(0, title.length - tail.length), Math.max(most - tail.length, 8)) + tail;
 
 const MANY = 12; // leaves that one box shows by themselves
 

@@ -52,6 +52,10 @@ function valueRuns(node) {
   return runs;
 }
 
+/** A norm, in red where it is not finite. */
+const normRun = (norm, text = about(norm)) =>
+  run(text, "number", Number.isFinite(norm) ? "grad" : "bad");
+
 /** The gradient of a node's result: `∂L/∂d = −1`, `∂L/∂h  norm 0.12`. */
 function gradientRuns(graph, node) {
   const sum = node.gradient;
@@ -67,7 +71,7 @@ function gradientRuns(graph, node) {
   return [
     run(name, "formula", "grad"),
     run("  norm ", "plain", "dim"),
-    run(about(sum.norm), "number", "grad"),
+    normRun(sum.norm),
   ];
 }
 
@@ -121,7 +125,7 @@ function boxParts(graph, id) {
   const facts = [counted(box.count, "node")];
   if (box.bytes) facts.push(`${bytes(box.bytes)} saved`);
   const lines = [
-    [run("⊞  ", "plain", "dim"), run(cut(box.title, 34), "title")],
+    [run("⊞  ", "plain", "dim"), run(shortTitle(box, 34), "title")],
     [run(facts.join(" · "), "plain", "dim")],
   ];
   box.leaves ??= leavesOf(graph, id);
@@ -136,12 +140,16 @@ function boxParts(graph, id) {
   }
   box.marks ??= marksOf(graph, id);
   lines.push(...markLines(box.marks));
-  const known = box.curve.filter((norm) => Number.isFinite(norm));
+  const known = box.curve.filter((norm) => norm !== null);
   if (!known.length) return [part("box", "rect", lines, 90)];
-  const first = about(box.curve[0] ?? known[0]);
-  const last = about(box.curve[box.curve.length - 1] ?? known[known.length - 1]);
-  const ends = run(`${first} … ${last}`, "number", "grad");
-  lines.push([run("norm of the gradient  ", "plain", "dim"), ends]);
+  // Backward comes to the last step first.
+  const bad = box.curve.findLastIndex((norm) => norm !== null && !Number.isFinite(norm));
+  const ends =
+    bad >= 0
+      ? normRun(box.curve[bad], `${about(box.curve[bad])}, first at step ${bad}`)
+      : normRun(known[0], `${about(known[0])} … ${about(known[known.length - 1])}`);
+  const of = box.carried && ` of ${cut(box.carried, 16)}`;
+  lines.push([run(`norm of the gradient${of}  `, "plain", "dim"), ends]);
   const found = part("box", "rect", lines, 200);
   found.curve = box.curve;
   found.height += CURVE;

@@ -149,8 +149,8 @@ class Scene {
   }
 
   frameTitle(box) {
-    const { title, count } = this.graph.boxes[box];
-    return `⊟  ${cut(title, 40)}  · ${counted(count, "node")}`;
+    const own = this.graph.boxes[box];
+    return `⊟  ${shortTitle(own, 40)}  · ${counted(own.count, "node")}`;
   }
 
   drawPane(pane, layout, figures, offset, titled) {
