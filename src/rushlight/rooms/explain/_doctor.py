@@ -391,7 +391,7 @@ class Doctor:
         self.places = Places(self._told)
         self.leaves = Leaves(self.notes)
         self.trouble: set[str] = set()
-        self.passes = 0
+        self.passes = self.updates = 0
         self.stream: list[tuple[Line, str, int]] = []
         self.at = _NOWHERE
         self.memory: list[int] = []
@@ -404,7 +404,7 @@ class Doctor:
         self.alive: dict[Line, tuple[list[int], Line | None, str]] = {}
         self.units: dict[Line, list[int]] = {}  # of each unit the last pass above zero
         self.roots: dict[int, Module] = {}
-        self.batches: dict[int, list[tuple[int, Line, int]]] = defaultdict(list)
+        self.batches: dict[int, list[tuple[int, Line, int, tuple[int, int]]]] = defaultdict(list)
         self._states: dict[int, tuple[Line, bool, list[tuple[Module, bool]]]] = {}
         self._trained: set[int] = set()
         self._handles: list[Callable[[], None]] = []
@@ -463,7 +463,8 @@ class Doctor:
             where = at if origin is None else origin.line
             if loader is not None and (origin is None or loaded):
                 where = loader
-            self.batches[id(module)].append((_print(t), where, self.places.batches * loaded))
+            of_epoch, time = self.places.batches * loaded, (self.updates, self.passes)
+            self.batches[id(module)].append((_print(t), where, of_epoch, time))
         calls.append((module, at))
 
     def _leave(self, module: Module, _: object, result: object) -> None:
@@ -502,6 +503,7 @@ class Doctor:
             self._nan(*self._thread.back, "the gradient")
 
     def _stepped(self, optimizer: Optimizer, *_: object) -> None:
+        self.updates += 1
         self.leaves.after_step(optimizer)
 
     def _nan(self, op: str, line: Line, what: str) -> None:

@@ -7,6 +7,7 @@ the functions of `_JUDGES` see the others in the numbers of the run. Read `findi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -214,11 +215,11 @@ def _rates(doctor: Doctor) -> Iterator[Sight]:
             yield "idle", line or doctor.places.of(notes.optimizer), {"rate": rate}
 
 
-def _period(prints: list[int]) -> int:
+def _period(prints: list[list[int]]) -> int:
     """The length of the rounds in which the batches repeat; 0 where they do not."""
     for n in range(4, len(prints) // 2 + 1):
         if prints[n:] == prints[:-n]:
-            return n if len(set(prints[:n])) == n else 0
+            return n if len(set(map(tuple, prints[:n]))) == n else 0
     return 0
 
 
@@ -228,15 +229,19 @@ def _orders(doctor: Doctor) -> Iterator[Sight]:
         module = doctor.roots.get(key)
         if module is None or any(isinstance(m, _rnn.RNNBase) for m in module.modules()):
             continue
-        prints, (_, line, batches) = [row[0] for row in rows], rows[-1]
+        # calls for one step of an optimizer, or for one pass where there is none, are one batch
+        by_hand, (_, line, batches, _) = not doctor.leaves.optimizers, rows[-1]
+        taken = [[r[0] for r in g] for _, g in groupby(rows, lambda row: row[3][by_hand])]
+        if len(taken[-1]) < len(taken[0]):
+            taken.pop()  # the run ended in there
         if not trained & {id(p) for p in module.parameters()}:
             continue
-        if len(prints) > _FEW and len(set(prints)) == 1 and batches > 1:
+        if len(rows) > _FEW and len({row[0] for row in rows}) == 1 and batches > 1:
             yield "first batch", line, {"batches": batches}
-        elif round_ := _period(prints):
+        elif round_ := _period(taken):
             seeded = next((at for at, n in doctor.places.seeds.items() if n > 1), None)
             what = "ordered" if seeded is None else "seeded"
-            yield what, seeded or line, {"batches": round_}
+            yield what, seeded or line, {"batches": sum(map(len, taken[:round_]))}
 
 
 _JUDGES = (_noted, _kept, _without_gradient, _no_optimizer, _dead, _sizes, _rates, _orders)
