@@ -87,6 +87,17 @@ def test_a_planted_bug_is_named_with_its_line(planted, program):
     assert [program.kind, program.line] in [row[:2] for row in told["found"]], told["found"]
 
 
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("nan_in_the_data", "NaN or infinity is in the data that come in here."),
+        ("nan_written", "NaN or infinity is in the data that come in here."),
+    ],
+)
+def test_a_planted_bug_is_said_in_these_words(planted, name, words):
+    assert words in "".join(text for _, _, text in planted[name]["found"])
+
+
 @pytest.mark.parametrize("program", SOUND, ids=[p.name for p in SOUND])
 def test_nothing_is_said_of_a_sound_program(sound, program):
     assert sound[program.name] == {"found": [], "error": ""}

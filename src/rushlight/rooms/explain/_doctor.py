@@ -25,7 +25,7 @@ from .._base import observers as _observers
 from .._base.device import strided
 from .._core import Tensor
 from .._devices import generator as _generator
-from .._root import is_grad_enabled, isfinite
+from .._root import is_grad_enabled, isfinite, isnan
 from ..autograd.anomaly_mode import set_detect_anomaly
 from ..nn import Module, Parameter
 from ..nn.modules import module as _module
@@ -177,6 +177,19 @@ def _finite(t: Tensor) -> bool:
     if not (t.dtype.is_floating_point or t.dtype.is_complex) or not t.numel():
         return True
     return t.layout != strided or t._on_meta or bool(isfinite(t.detach()).all().item())
+
+
+def _brought(call: _Call, origins: list[Origin | None], made: Tensor) -> str:
+    """How a call came to a result that is not finite, in words, if an argument was not; or ""."""
+    own = _core.memory_of(made)
+    for x, origin in zip(call.tensors, origins, strict=True):
+        if not _finite(x) and (own is None or _core.memory_of(x) != own):
+            if x.is_leaf and x.requires_grad:
+                return "in the parameters that come in here"
+            if origin is not None and origin.bad is not None and not isnan(x.detach()).any():
+                return f"born here: the result of {call.op}, of infinity that {origin.bad[0]} gave"
+            return "in the data that come in here"
+    return ""
 
 
 def _crosses(a: Tensor, b: Tensor) -> bool:
@@ -508,7 +521,8 @@ class Doctor:
 
     def _nan(self, op: str, line: Line, what: str) -> None:
         if not any(seen == "nan" for seen, *_ in self.notes):
-            self.notes.add("nan", line, which=f"{what} of {op}")
+            which = f"born here: {what} of {op}; its inputs are finite"
+            self.notes.add("nan", line, which=op if " " in op else which)
 
     # --- backward
 
@@ -652,7 +666,7 @@ class Doctor:
         bad = None
         if not _finite(t):
             bad = next((o.bad for o in known if o.bad and o.bad[0] not in _MASKS), None)
-            bad = bad or (call.op, call.place)
+            bad = bad or (_brought(call, origins, t) or call.op, call.place)
         cut = next((o.cut for o in known if o.cut), None)
         tested = frozenset[Line]().union(*(o.tested for o in known))
         if t.requires_grad:

@@ -29,7 +29,7 @@ _SENTENCES = {
     "pass{size}. Keep .item() or .detach() of them.",
     "chained": "kept: this value keeps the graphs of all passes before: {growth:.0f} more nodes "
     "each pass{size}. Keep .item() or .detach() of them.",
-    "nan": "nan: NaN or infinity is born here: {which}; its inputs are finite.",
+    "nan": "nan: NaN or infinity is {which}.",
     "cut": "cut: the history ends here, and {params} get no gradient from what follows.",
     "not reached": "no_gradient: {params} get no gradient: they are used, and the loss does not "
     "depend on them.",
