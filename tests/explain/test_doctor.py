@@ -98,6 +98,10 @@ def test_a_planted_bug_is_said_in_these_words(planted, name, words):
     assert words in "".join(text for _, _, text in planted[name]["found"])
 
 
+def test_units_behind_a_nan_are_not_called_dead(planted):
+    assert [kind for kind, *_ in planted["nan_behind_a_relu"]["found"]] == ["nan"]
+
+
 @pytest.mark.parametrize("program", SOUND, ids=[p.name for p in SOUND])
 def test_nothing_is_said_of_a_sound_program(sound, program):
     assert sound[program.name] == {"found": [], "error": ""}

@@ -415,7 +415,9 @@ class Doctor:
         self.cuts: dict[Line, set[int]] = defaultdict(set)
         self.data_cuts: Counter[Line] = Counter()
         self.alive: dict[Line, tuple[list[int], Line | None, str]] = {}
-        self.units: dict[Line, list[int]] = {}  # of each unit the last pass above zero
+        self.units: dict[Line, tuple[list[int], list[int]]] = {}
+        """Of a layer: the passes in which the layer ran, and of each unit how many of these it took
+        to the last that was above zero."""
         self.roots: dict[int, Module] = {}
         self.batches: dict[int, list[tuple[int, Line, int, tuple[int, int]]]] = defaultdict(list)
         self._states: dict[int, tuple[Line, bool, list[tuple[Module, bool]]]] = {}
@@ -725,11 +727,13 @@ class Doctor:
 
     def _count_units(self, at: Line, t: Tensor) -> None:
         """Which units of a layer are above zero; a row of numbers, as of pairs, is no layer."""
-        if t.ndim < 2:
+        if t.ndim < 2 or not _finite(t):
             return
         dims = [d for d in range(t.ndim) if d != (1 if t.ndim == 4 else t.ndim - 1)]
         now = (t.detach() > 0).any(dims).tolist()
-        before = self.units.get(at, [-1] * len(now))
-        if len(before) != len(now):
-            before = [self.passes] * len(now)
-        self.units[at] = [self.passes if a else b for a, b in zip(now, before, strict=True)]
+        ran, last = self.units.setdefault(at, ([], []))
+        if ran[-1:] != [self.passes]:
+            ran.append(self.passes)
+        if len(last) != len(now):
+            last[:] = [len(ran) if last else 0] * len(now)
+        last[:] = [len(ran) if a else b for a, b in zip(now, last, strict=True)]

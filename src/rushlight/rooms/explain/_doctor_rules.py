@@ -178,10 +178,10 @@ def _no_optimizer(doctor: Doctor) -> Iterator[Sight]:
 
 
 def _dead(doctor: Doctor) -> Iterator[Sight]:
-    for line, last in doctor.units.items():
-        dead = [at for at in last if at <= doctor.passes // 2]
-        if len(last) >= 4 and len(dead) >= 0.9 * len(last) and doctor.passes >= 5:
-            since = f" since pass {max(dead) + 1}" if max(dead) > 0 else ""
+    for line, (ran, last) in doctor.units.items():
+        dead = [count for count in last if count <= len(ran) // 2]
+        if len(last) >= 4 and len(dead) >= 0.9 * len(last) and len(ran) >= 5:
+            since = f" since pass {ran[max(dead)] + 1}" if max(dead) > 0 else ""
             yield "dead", line, {"dead": len(dead), "units": len(last), "since": since}
 
 
