@@ -260,6 +260,7 @@ class Places:
         self._told = told
         self._lines: dict[int, tuple[weakref.ref[object], Line]] = {}
         self.evals: dict[int, Line] = {}
+        self.trains: set[int] = set()  # modules whose train() was called since their last backward
         self.seeds: Counter[Line] = Counter()
         self.schedules: dict[int, Line] = {}
         self.anomaly: Line | None = None
@@ -305,7 +306,9 @@ class Places:
             self._lines[id(parameter)] = weakref.ref(parameter), _here()
 
     def _mode(self, module: Module, mode: bool = True) -> None:
-        if not mode:
+        if mode:
+            self.trains.add(id(module))
+        else:
             self.evals[id(module)] = _here()
 
     def _loads(self, loader: Any) -> None:
@@ -420,8 +423,9 @@ class Doctor:
         to the last that was above zero."""
         self.roots: dict[int, Module] = {}
         self.batches: dict[int, list[tuple[int, Line, int, tuple[int, int]]]] = defaultdict(list)
-        self._states: dict[int, tuple[Line, bool, list[tuple[Module, bool]]]] = {}
+        self._states: dict[int, tuple[Line, Module, bool, list[tuple[Module, bool]]]] = {}
         self._trained: set[int] = set()
+        self._in_eval: dict[int, tuple[Module, Module, Line]] = {}  # backward since the last step
         self._handles: list[Callable[[], None]] = []
         self.starts, self.ran = self._told(self._starts), self._told(self._ran)
         self.ends = self._told(self._ends)
@@ -495,7 +499,7 @@ class Doctor:
         made = next((t.grad_fn for t in _tensors(result) if t.grad_fn is not None), None)
         if made is not None:
             states = [(m, m.training) for m in modes]
-            self._states[made._sequence_nr()] = at, module.training, states
+            self._states[made._sequence_nr()] = at, module, module.training, states
             if not module.training:
                 self.notes.add("unused graph", at)
         elif any(m.training for m in modes) and module.training and not is_grad_enabled():
@@ -503,8 +507,8 @@ class Doctor:
 
     def _tested(self, module: Module, at: Line, modes: list[Module], result: object) -> None:
         """A module in training mode has run without gradients."""
-        if _within("update_bn"):
-            return
+        if _within("update_bn") or self.places.trains.issuperset(id(m) for m in modes if m.training):
+            return  # as a person wants it
         kinds = " and ".join(sorted({type(m).__name__ for m in modes}))
         self.notes.add("tested", at, kinds=kinds, module=module)
         for t in _tensors(result):
@@ -520,6 +524,11 @@ class Doctor:
     def _stepped(self, optimizer: Optimizer, *_: object) -> None:
         self.updates += 1
         self.leaves.after_step(optimizer)
+        for m, root, at in self._in_eval.values():
+            owners = {self.leaves.inside.get(id(p)) for p in root.parameters()}
+            if not m.training and id(optimizer) in owners:
+                self.notes.add("eval", self.places.evals.get(id(m), at), at=at)
+        self._in_eval.clear()
 
     def _nan(self, op: str, line: Line, what: str) -> None:
         if not any(seen == "nan" for seen, *_ in self.notes):
@@ -583,16 +592,23 @@ class Doctor:
                 self.leaves.accumulates(node.variable, self.at)
             return
         number = node._sequence_nr()
-        at, training, modes = self._states.pop(number, (_NOWHERE, True, []))
+        if number in self._states:
+            self._backward_through(*self._states.pop(number))
+        if number <= self._old:
+            self.notes.drop("kept graph")
+
+    def _backward_through(
+        self, at: Line, root: Module, training: bool, modes: list[tuple[Module, bool]]
+    ) -> None:
+        """The backward comes to a result of a module."""
         if not training:
             self.notes.drop("unused graph", at)
         for m, on in modes:
+            self.places.trains.discard(id(m))
             if on:
                 self._trained.add(id(m))
             elif id(m) in self._trained:
-                self.notes.add("eval", self.places.evals.get(id(m), self.at), at=self.at)
-        if number <= self._old:
-            self.notes.drop("kept graph")
+                self._in_eval[id(m)] = m, root, self.at
 
     # --- calls, as the core reports them
 
