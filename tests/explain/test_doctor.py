@@ -98,6 +98,10 @@ def test_a_planted_bug_is_said_in_these_words(planted, name, words):
     assert words in "".join(text for _, _, text in planted[name]["found"])
 
 
+def test_gradients_that_are_emptied_are_the_one_finding(planted):
+    assert len(planted["emptied_before_the_step"]["found"]) == 1
+
+
 def test_units_behind_a_nan_are_not_called_dead(planted):
     assert [kind for kind, *_ in planted["nan_behind_a_relu"]["found"]] == ["nan"]
 

@@ -256,8 +256,10 @@ def own_code() -> frozenset[CodeType]:
 class Places:
     """The lines that made objects, and of other calls that matter."""
 
-    def __init__(self, told: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        self._told = told
+    def __init__(
+        self, told: Callable[[Callable[..., Any]], Callable[..., Any]], emptied: Callable[..., None]
+    ) -> None:
+        self._told, self.emptied = told, emptied
         self._lines: dict[int, tuple[weakref.ref[object], Line]] = {}
         self.evals: dict[int, Line] = {}
         self.trains: set[int] = set()  # modules whose train() was called since their last backward
@@ -267,6 +269,13 @@ class Places:
         self.loader: Line | None = None  # of the loader that was last begun
         self.batches = 0  # of that loader in an epoch
         self._undo: list[Callable[[], None]] = []
+
+    def optimizers(self) -> Iterator[tuple[Optimizer, Line]]:
+        """Those that are still there."""
+        for ref, line in self._lines.values():
+            made = ref()
+            if isinstance(made, Optimizer):
+                yield made, line
 
     def of(self, made: object) -> Line | None:
         ref, line = self._lines.get(id(made), (None, None))
@@ -278,6 +287,8 @@ class Places:
         self.before(lr_scheduler.LRScheduler, "__init__", self._scheduled)
         self.before(DataLoader, "__iter__", self._loads)
         self.before(Module, "train", self._mode)
+        for kind in (Module, Optimizer):
+            self.before(kind, "zero_grad", self.emptied)
         self.before(set_detect_anomaly, "__init__", self._watched)
         self.before(_generator.Generator, "manual_seed", self._seeded)
         register = _module.register_module_parameter_registration_hook
@@ -338,12 +349,14 @@ class Leaves:
         self.optimizers: dict[int, Steps] = {}
         self.inside: dict[int, int] = {}
         self.without: Counter[int] = Counter()
+        self._fresh: dict[int, Line | None] = {}
+        """Of gradients since the last step: the line that emptied them."""
         self.sizes: dict[int, list[tuple[float, float]]] = defaultdict(list)
 
     def accumulates(self, t: Tensor, at: Line) -> None:
         """A gradient is about to be added to the `.grad` of a leaf."""
         key = id(t)
-        self.params[key] = t
+        self.params[key], self._fresh[key] = t, None
         now = _print(t)
         self.first.setdefault(key, now)
         updated = self.prints.get(key, now) != now
@@ -355,17 +368,22 @@ class Leaves:
                 self._notes.add("stale", at)
             self._dirty.add(key)
 
+    def emptied(self, owner: Module | Optimizer, *_: object) -> None:
+        """zero_grad() is called."""
+        at = _here()
+        params = self.parameters(owner) if isinstance(owner, Optimizer) else owner.parameters()
+        self._fresh.update((id(p), at) for p in params if id(p) in self._fresh)
+
     def before_step(self, optimizer: Optimizer) -> bool:
         """An optimizer is about to step; whether a gradient is not finite."""
         notes = self.optimizers.setdefault(id(optimizer), Steps(optimizer))
         notes.before = []
         bad = False
-        for p in self._parameters(optimizer):
+        for p in self.parameters(optimizer):
             key = id(p)
             self.inside[key], self.params[key] = id(optimizer), p
             notes.before.append(_sample(p))
             if p.grad is None:
-                self.without[key] += p.requires_grad
                 continue
             self.without[key] = _NEVER
             largest = _largest(p.grad if p.grad.layout == p.layout else p.grad.to_dense())
@@ -377,16 +395,24 @@ class Leaves:
     def after_step(self, optimizer: Optimizer) -> None:
         notes = self.optimizers[id(optimizer)]
         change = gradient = 0.0
-        for p, before in zip(self._parameters(optimizer), notes.before, strict=False):
+        emptied: set[Line] = set()
+        for p, before in zip(self.parameters(optimizer), notes.before, strict=False):
+            line = self._fresh.pop(id(p), None)
+            if line is not None:
+                emptied.add(line)
+            elif p.grad is None:
+                self.without[id(p)] += p.requires_grad
             if p.grad is not None and before and p.grad.layout == p.layout:
                 gradient = max(gradient, _largest(p.grad))
                 size = max(map(abs, before)) or 1e-3
                 now = _sample(p)
                 change = max(change, *(abs(a - b) / size for a, b in zip(now, before, strict=True)))
         notes.changes.append((change, gradient))
+        for line in emptied if not gradient else ():
+            self._notes.add("emptied", line)
 
     @staticmethod
-    def _parameters(optimizer: Optimizer) -> list[Tensor]:
+    def parameters(optimizer: Optimizer) -> list[Tensor]:
         return [p for group in optimizer.param_groups for p in group["params"]]
 
 
@@ -404,8 +430,8 @@ class Doctor:
         self._endings = 0
         self._thread, self._lock = _Thread(), threading.RLock()
         self.notes = Notes()
-        self.places = Places(self._told)
         self.leaves = Leaves(self.notes)
+        self.places = Places(self._told, self.leaves.emptied)
         self.trouble: set[str] = set()
         self.passes = self.updates = 0
         self.stream: list[tuple[Line, str, int]] = []

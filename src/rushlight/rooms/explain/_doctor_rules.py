@@ -25,6 +25,8 @@ _FEW = 3
 _SENTENCES = {
     "stale": "zero_grad: this backward adds to gradients that an update has already used, pass "
     "after pass: call zero_grad() before it.",
+    "emptied": "zero_grad: zero_grad() empties the gradients between backward and step: call it "
+    "before backward.",
     "contained": "kept: `{name}` keeps results of {made} with their graphs: {growth:.0f} more each "
     "pass{size}. Keep .item() or .detach() of them.",
     "chained": "kept: this value keeps the graphs of all passes before: {growth:.0f} more nodes "
@@ -36,6 +38,7 @@ _SENTENCES = {
     "not used": "no_gradient: {params} get no gradient: no call uses them.",
     "not given": "no_optimizer: {params} get gradients, are in no optimizer, and never change. "
     "Give them to the optimizer, or requires_grad_(False) to save their gradients.",
+    "no step": "no_optimizer: no step of this optimizer: call its step() after backward().",
     "twice": "softmax: {op} before the loss of {at}: {why}.",
     "crossed": "broadcast: [N] and [N, 1] meet here and make [N, N], each number with each: give "
     "both one shape.",
@@ -61,7 +64,7 @@ _SENTENCES = {
     "is found.",
 }
 """By sight: the kind of the finding, and its text. In the order in which a person should look."""
-_LEAST = {"raw": _FEW, "unused graph": _FEW, "kept graph": _FEW, "tested": 2}
+_LEAST = {"emptied": _FEW, "raw": _FEW, "unused graph": _FEW, "kept graph": _FEW, "tested": 2}
 """How often a sight that may be chance must be noted; others once."""
 
 Sight = tuple[str, Line | None, dict[str, Any]]
@@ -161,6 +164,14 @@ def _without_gradient(doctor: Doctor) -> Iterator[Sight]:
 
 def _no_optimizer(doctor: Doctor) -> Iterator[Sight]:
     leaves = doctor.leaves
+    if doctor.passes < _FEW:
+        return
+    for optimizer, line in doctor.places.optimizers():
+        given = {id(p) for p in leaves.parameters(optimizer)}
+        still = {key for key, now in leaves.first.items() if leaves.prints[key] == now}
+        if id(optimizer) not in leaves.optimizers and given & leaves.first.keys() <= still:
+            if given & still and not given & leaves.inside.keys():
+                yield "no step", line, {}
     made = [doctor.places.of(notes.optimizer) for notes in leaves.optimizers.values()]
     alone = [
         leaves.params[key]
@@ -170,7 +181,7 @@ def _no_optimizer(doctor: Doctor) -> Iterator[Sight]:
         and type(leaves.params[key]).__name__ == "Parameter"
         and leaves.params[key].numel()
     ]
-    if made and alone and doctor.passes >= _FEW:
+    if made and alone:
         yield "not given", made[0], {"params": _names(doctor, alone)}
 
 
