@@ -27,9 +27,9 @@ _SENTENCES = {
     "after pass: call zero_grad() before it.",
     "emptied": "zero_grad: zero_grad() empties the gradients between backward and step: call it "
     "before backward.",
-    "contained": "kept: `{name}` keeps results of {made} with their graphs: {growth:.0f} more each "
+    "contained": "kept: `{name}` keeps results of {made} with their graphs: {growth} each "
     "pass{size}. Keep .item() or .detach() of them.",
-    "chained": "kept: this value keeps the graphs of all passes before: {growth:.0f} more nodes "
+    "chained": "kept: this value keeps the graphs of all passes before: {growth} nodes "
     "each pass{size}. Keep .item() or .detach() of them.",
     "nan": "nan: NaN or infinity is {which}.",
     "cut": "cut: the history ends here, and {params} get no gradient from what follows.",
@@ -122,16 +122,22 @@ def _kept(doctor: Doctor) -> Iterator[Sight]:
     memory = doctor.memory[len(doctor.memory) // 2 :]
     bytes_ = (memory[-1] - memory[0]) // (len(memory) - 1) if len(memory) > 1 else 0
     size = f", {bytes_text(bytes_)} a pass" if bytes_ > 0 else ""
-    contained, chained = [], []
     for line, (counts, where, name) in sorted(doctor.alive.items()):
         grown, steps = counts[-1] - counts[0], len(counts) - 1
-        if steps >= _FEW and grown >= steps - 1 and counts[-1] >= counts[len(counts) // 2]:
-            words = {"growth": grown / steps, "size": size, "made": _at(line)}
+        often = grown >= steps - 1 and counts[-1] >= counts[len(counts) // 2]
+        if steps >= _FEW and (often or _rises(counts)):
+            growth = f"{grown / steps:.0f} more" if often else "more and more"
+            words = {"growth": growth, "size": size, "made": _at(line)}
             if where is None:
-                chained.append(("chained", line, words))
+                yield "chained", line, words
             else:
-                contained.append(("contained", where, {**words, "name": shown_name(name)}))
-    yield from contained or chained
+                yield "contained", where, {**words, "name": shown_name(name)}
+
+
+def _rises(counts: list[int]) -> bool:
+    """Whether the counts never fall, and rise in each fifth of the run."""
+    at = [counts[n * (len(counts) - 1) // 5] for n in range(6)]
+    return counts == sorted(counts) and len(set(at)) == len(at)
 
 
 def _names(doctor: Doctor, params: Iterable[Tensor]) -> str:
