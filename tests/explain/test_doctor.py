@@ -91,6 +91,7 @@ def test_a_planted_bug_is_named_with_its_line(planted, program):
     "name, words",
     [
         ("nan_in_the_data", "NaN or infinity is in the data that come in here."),
+        ("softmax_before_nll", "nll_loss takes logarithms: log_softmax instead."),
         ("nan_written", "NaN or infinity is in the data that come in here."),
     ],
 )
@@ -183,6 +184,11 @@ def test_a_program_that_never_ends(doctor):
         done = doctor("--seconds", "1", text=text + f"while True: {wait}")
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout == "rushlight doctor: 0 backwards, nothing found\n"
+
+
+def test_no_warning_of_the_doctors_own(doctor):
+    done = doctor(text=text_of("complex_weights"))
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_arguments_standard_input_and_the_exit_code_are_the_programs(doctor):

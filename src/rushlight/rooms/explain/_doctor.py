@@ -25,7 +25,7 @@ from .._base import observers as _observers
 from .._base.device import strided
 from .._core import Tensor
 from .._devices import generator as _generator
-from .._root import is_grad_enabled, isfinite, isnan
+from .._root import is_grad_enabled, isfinite, isnan, view_as_real
 from ..autograd.anomaly_mode import set_detect_anomaly
 from ..nn import Module, Parameter
 from ..nn.modules import module as _module
@@ -54,7 +54,7 @@ _PAIRED = frozenset("mse_loss smooth_l1_loss huber_loss soft_margin_loss".split(
 _UNSET = frozenset(("empty", "empty_like", "new_empty"))
 _HAVE_OWN = {
     "log_softmax": ("softmax", "cross_entropy takes logits, and has a softmax of its own"),
-    "nll_loss": ("softmax", "cross_entropy takes logits, and has a softmax of its own"),
+    "nll_loss": ("softmax", "nll_loss takes logarithms: log_softmax instead"),
     "binary_cross_entropy_with_logits": (
         "sigmoid",
         "binary_cross_entropy_with_logits has a sigmoid of its own",
@@ -157,26 +157,40 @@ def _tensors(values: object) -> Iterator[Tensor]:
             yield from (v for v in value if isinstance(v, Tensor))
 
 
+def _plain(t: Tensor) -> Tensor:
+    """The values as real numbers one after another, without a history."""
+    t = t.detach()
+    t = t if t.layout == strided else t.to_dense()
+    return (view_as_real(t.clone()) if t.is_complex() else t).reshape(-1)
+
+
 def _sample(t: Tensor) -> list[float]:
-    flat = t.detach().reshape(-1)
+    flat = _plain(t)
     found: list[float] = flat[:: max(1, flat.numel() // _SAMPLE)].double().tolist()
     return found
 
 
 def _print(t: Tensor) -> int:
     """A number that tells the values of a tensor from others: of some elements, and of the sum."""
-    real = t.detach().abs() if t.is_complex() else t.detach()
-    return zlib.crc32(repr((_sample(real), real.double().sum().item())).encode())
+    return zlib.crc32(repr((_sample(t), _plain(t).double().sum().item())).encode())
 
 
 def _largest(t: Tensor) -> float:
-    return t.detach().abs().max().item() if t.numel() else 0.0
+    return _plain(t).abs().max().item() if t.numel() else 0.0
 
 
 def _finite(t: Tensor) -> bool:
     if not (t.dtype.is_floating_point or t.dtype.is_complex) or not t.numel():
         return True
-    return t.layout != strided or t._on_meta or bool(isfinite(t.detach()).all().item())
+    sparse = t.layout != strided or t._attached is not None
+    return sparse or t._on_meta or bool(isfinite(t.detach()).all().item())
+
+
+def _has_history(t: Tensor) -> bool:
+    try:
+        return t.grad_fn is not None
+    except RuntimeError:  # a view made in no_grad, of a tensor that has changed since
+        return True
 
 
 def _brought(call: _Call, origins: list[Origin | None], made: Tensor) -> str:
@@ -361,7 +375,7 @@ class Leaves:
         self.first.setdefault(key, now)
         updated = self.prints.get(key, now) != now
         self.prints[key] = now
-        if t.grad is None or not t.grad.any().item():
+        if t.grad is None or not _largest(t.grad):
             self._dirty.discard(key)
         elif updated:
             if key in self._dirty:
@@ -386,7 +400,7 @@ class Leaves:
             if p.grad is None:
                 continue
             self.without[key] = _NEVER
-            largest = _largest(p.grad if p.grad.layout == p.layout else p.grad.to_dense())
+            largest = _largest(p.grad)
             bad = bad or not largest < float("inf")
             if p.ndim >= 2:
                 self.sizes[key].append((largest, _largest(p)))
@@ -533,7 +547,9 @@ class Doctor:
 
     def _tested(self, module: Module, at: Line, modes: list[Module], result: object) -> None:
         """A module in training mode has run without gradients."""
-        if _within("update_bn") or self.places.trains.issuperset(id(m) for m in modes if m.training):
+        if _within("update_bn") or self.places.trains.issuperset(
+            id(m) for m in modes if m.training
+        ):
             return  # as a person wants it
         kinds = " and ".join(sorted({type(m).__name__ for m in modes}))
         self.notes.add("tested", at, kinds=kinds, module=module)
@@ -750,6 +766,8 @@ class Doctor:
     def _crossed(call: _Call, origins: list[Origin | None], t: Tensor) -> Line | None:
         """A wrong broadcast goes on to the loss: by what leaves the shape alone, or sums it up."""
         for x, origin in zip(call.tensors, origins, strict=True):
+            if call.op == "exp":
+                break  # a kernel of pairs is what is wanted
             if origin is not None and origin.crossed and (x.shape == t.shape or not t.ndim):
                 return origin.crossed
         return None
@@ -757,7 +775,7 @@ class Doctor:
     def _look_for_cuts(self, tensors: list[Tensor], origins: list[Origin | None]) -> None:
         """Arguments of a call with gradients without a history, though computed from parameters."""
         for x, origin in zip(tensors, origins, strict=True):
-            if x.grad_fn is not None or isinstance(x, Parameter) or not x.dtype.is_floating_point:
+            if _has_history(x) or isinstance(x, Parameter) or not x.dtype.is_floating_point:
                 continue
             place = _core.cut_place(x)
             if origin is not None and origin.carried:

@@ -175,9 +175,9 @@ def _no_optimizer(doctor: Doctor) -> Iterator[Sight]:
     for optimizer, line in doctor.places.optimizers():
         given = {id(p) for p in leaves.parameters(optimizer)}
         still = {key for key, now in leaves.first.items() if leaves.prints[key] == now}
-        if id(optimizer) not in leaves.optimizers and given & leaves.first.keys() <= still:
-            if given & still and not given & leaves.inside.keys():
-                yield "no step", line, {}
+        unused = not given & leaves.inside.keys() and id(optimizer) not in leaves.optimizers
+        if unused and given & still and given & leaves.first.keys() <= still:
+            yield "no step", line, {}
     made = [doctor.places.of(notes.optimizer) for notes in leaves.optimizers.values()]
     alone = [
         leaves.params[key]
@@ -248,7 +248,7 @@ def _orders(doctor: Doctor) -> Iterator[Sight]:
             continue
         # calls for one step of an optimizer, or for one pass where there is none, are one batch
         by_hand, (_, line, batches, _) = not doctor.leaves.optimizers, rows[-1]
-        taken = [[r[0] for r in g] for _, g in groupby(rows, lambda row: row[3][by_hand])]
+        taken = [[r[0] for r in g] for _, g in groupby(rows, lambda row, n=by_hand: row[3][n])]
         if len(taken[-1]) < len(taken[0]):
             taken.pop()  # the run ended in there
         if not trained & {id(p) for p in module.parameters()}:
