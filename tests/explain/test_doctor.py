@@ -87,6 +87,26 @@ def test_a_planted_bug_is_named_with_its_line(planted, program):
     assert [program.kind, program.line] in [row[:2] for row in told["found"]], told["found"]
 
 
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("nan_in_the_data", "NaN or infinity is in the data that come in here."),
+        ("softmax_before_nll", "nll_loss takes logarithms: log_softmax instead."),
+        ("nan_written", "NaN or infinity is in the data that come in here."),
+    ],
+)
+def test_a_planted_bug_is_said_in_these_words(planted, name, words):
+    assert words in "".join(text for _, _, text in planted[name]["found"])
+
+
+def test_gradients_that_are_emptied_are_the_one_finding(planted):
+    assert len(planted["emptied_before_the_step"]["found"]) == 1
+
+
+def test_units_behind_a_nan_are_not_called_dead(planted):
+    assert [kind for kind, *_ in planted["nan_behind_a_relu"]["found"]] == ["nan"]
+
+
 @pytest.mark.parametrize("program", SOUND, ids=[p.name for p in SOUND])
 def test_nothing_is_said_of_a_sound_program(sound, program):
     assert sound[program.name] == {"found": [], "error": ""}
@@ -164,6 +184,11 @@ def test_a_program_that_never_ends(doctor):
         done = doctor("--seconds", "1", text=text + f"while True: {wait}")
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout == "rushlight doctor: 0 backwards, nothing found\n"
+
+
+def test_no_warning_of_the_doctors_own(doctor):
+    done = doctor(text=text_of("complex_weights"))
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_arguments_standard_input_and_the_exit_code_are_the_programs(doctor):

@@ -25,7 +25,7 @@ from .._base import observers as _observers
 from .._base.device import strided
 from .._core import Tensor
 from .._devices import generator as _generator
-from .._root import is_grad_enabled, isfinite
+from .._root import is_grad_enabled, isfinite, isnan, view_as_real
 from ..autograd.anomaly_mode import set_detect_anomaly
 from ..nn import Module, Parameter
 from ..nn.modules import module as _module
@@ -54,7 +54,7 @@ _PAIRED = frozenset("mse_loss smooth_l1_loss huber_loss soft_margin_loss".split(
 _UNSET = frozenset(("empty", "empty_like", "new_empty"))
 _HAVE_OWN = {
     "log_softmax": ("softmax", "cross_entropy takes logits, and has a softmax of its own"),
-    "nll_loss": ("softmax", "cross_entropy takes logits, and has a softmax of its own"),
+    "nll_loss": ("softmax", "nll_loss takes logarithms: log_softmax instead"),
     "binary_cross_entropy_with_logits": (
         "sigmoid",
         "binary_cross_entropy_with_logits has a sigmoid of its own",
@@ -157,26 +157,53 @@ def _tensors(values: object) -> Iterator[Tensor]:
             yield from (v for v in value if isinstance(v, Tensor))
 
 
+def _plain(t: Tensor) -> Tensor:
+    """The values as real numbers one after another, without a history."""
+    t = t.detach()
+    t = t if t.layout == strided else t.to_dense()
+    return (view_as_real(t.clone()) if t.is_complex() else t).reshape(-1)
+
+
 def _sample(t: Tensor) -> list[float]:
-    flat = t.detach().reshape(-1)
+    flat = _plain(t)
     found: list[float] = flat[:: max(1, flat.numel() // _SAMPLE)].double().tolist()
     return found
 
 
 def _print(t: Tensor) -> int:
     """A number that tells the values of a tensor from others: of some elements, and of the sum."""
-    real = t.detach().abs() if t.is_complex() else t.detach()
-    return zlib.crc32(repr((_sample(real), real.double().sum().item())).encode())
+    return zlib.crc32(repr((_sample(t), _plain(t).double().sum().item())).encode())
 
 
 def _largest(t: Tensor) -> float:
-    return t.detach().abs().max().item() if t.numel() else 0.0
+    return _plain(t).abs().max().item() if t.numel() else 0.0
 
 
 def _finite(t: Tensor) -> bool:
     if not (t.dtype.is_floating_point or t.dtype.is_complex) or not t.numel():
         return True
-    return t.layout != strided or t._on_meta or bool(isfinite(t.detach()).all().item())
+    sparse = t.layout != strided or t._attached is not None
+    return sparse or t._on_meta or bool(isfinite(t.detach()).all().item())
+
+
+def _has_history(t: Tensor) -> bool:
+    try:
+        return t.grad_fn is not None
+    except RuntimeError:  # a view made in no_grad, of a tensor that has changed since
+        return True
+
+
+def _brought(call: _Call, origins: list[Origin | None], made: Tensor) -> str:
+    """How a call came to a result that is not finite, in words, if an argument was not; or ""."""
+    own = _core.memory_of(made)
+    for x, origin in zip(call.tensors, origins, strict=True):
+        if not _finite(x) and (own is None or _core.memory_of(x) != own):
+            if x.is_leaf and x.requires_grad:
+                return "in the parameters that come in here"
+            if origin is not None and origin.bad is not None and not isnan(x.detach()).any():
+                return f"born here: the result of {call.op}, of infinity that {origin.bad[0]} gave"
+            return "in the data that come in here"
+    return ""
 
 
 def _crosses(a: Tensor, b: Tensor) -> bool:
@@ -243,16 +270,26 @@ def own_code() -> frozenset[CodeType]:
 class Places:
     """The lines that made objects, and of other calls that matter."""
 
-    def __init__(self, told: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        self._told = told
+    def __init__(
+        self, told: Callable[[Callable[..., Any]], Callable[..., Any]], emptied: Callable[..., None]
+    ) -> None:
+        self._told, self.emptied = told, emptied
         self._lines: dict[int, tuple[weakref.ref[object], Line]] = {}
         self.evals: dict[int, Line] = {}
+        self.trains: set[int] = set()  # modules whose train() was called since their last backward
         self.seeds: Counter[Line] = Counter()
         self.schedules: dict[int, Line] = {}
         self.anomaly: Line | None = None
         self.loader: Line | None = None  # of the loader that was last begun
         self.batches = 0  # of that loader in an epoch
         self._undo: list[Callable[[], None]] = []
+
+    def optimizers(self) -> Iterator[tuple[Optimizer, Line]]:
+        """Those that are still there."""
+        for ref, line in self._lines.values():
+            made = ref()
+            if isinstance(made, Optimizer):
+                yield made, line
 
     def of(self, made: object) -> Line | None:
         ref, line = self._lines.get(id(made), (None, None))
@@ -264,6 +301,8 @@ class Places:
         self.before(lr_scheduler.LRScheduler, "__init__", self._scheduled)
         self.before(DataLoader, "__iter__", self._loads)
         self.before(Module, "train", self._mode)
+        for kind in (Module, Optimizer):
+            self.before(kind, "zero_grad", self.emptied)
         self.before(set_detect_anomaly, "__init__", self._watched)
         self.before(_generator.Generator, "manual_seed", self._seeded)
         register = _module.register_module_parameter_registration_hook
@@ -292,7 +331,9 @@ class Places:
             self._lines[id(parameter)] = weakref.ref(parameter), _here()
 
     def _mode(self, module: Module, mode: bool = True) -> None:
-        if not mode:
+        if mode:
+            self.trains.add(id(module))
+        else:
             self.evals[id(module)] = _here()
 
     def _loads(self, loader: Any) -> None:
@@ -322,37 +363,44 @@ class Leaves:
         self.optimizers: dict[int, Steps] = {}
         self.inside: dict[int, int] = {}
         self.without: Counter[int] = Counter()
+        self._fresh: dict[int, Line | None] = {}
+        """Of gradients since the last step: the line that emptied them."""
         self.sizes: dict[int, list[tuple[float, float]]] = defaultdict(list)
 
     def accumulates(self, t: Tensor, at: Line) -> None:
         """A gradient is about to be added to the `.grad` of a leaf."""
         key = id(t)
-        self.params[key] = t
+        self.params[key], self._fresh[key] = t, None
         now = _print(t)
         self.first.setdefault(key, now)
         updated = self.prints.get(key, now) != now
         self.prints[key] = now
-        if t.grad is None or not t.grad.any().item():
+        if t.grad is None or not _largest(t.grad):
             self._dirty.discard(key)
         elif updated:
             if key in self._dirty:
                 self._notes.add("stale", at)
             self._dirty.add(key)
 
+    def emptied(self, owner: Module | Optimizer, *_: object) -> None:
+        """zero_grad() is called."""
+        at = _here()
+        params = self.parameters(owner) if isinstance(owner, Optimizer) else owner.parameters()
+        self._fresh.update((id(p), at) for p in params if id(p) in self._fresh)
+
     def before_step(self, optimizer: Optimizer) -> bool:
         """An optimizer is about to step; whether a gradient is not finite."""
         notes = self.optimizers.setdefault(id(optimizer), Steps(optimizer))
         notes.before = []
         bad = False
-        for p in self._parameters(optimizer):
+        for p in self.parameters(optimizer):
             key = id(p)
             self.inside[key], self.params[key] = id(optimizer), p
             notes.before.append(_sample(p))
             if p.grad is None:
-                self.without[key] += p.requires_grad
                 continue
             self.without[key] = _NEVER
-            largest = _largest(p.grad if p.grad.layout == p.layout else p.grad.to_dense())
+            largest = _largest(p.grad)
             bad = bad or not largest < float("inf")
             if p.ndim >= 2:
                 self.sizes[key].append((largest, _largest(p)))
@@ -361,16 +409,24 @@ class Leaves:
     def after_step(self, optimizer: Optimizer) -> None:
         notes = self.optimizers[id(optimizer)]
         change = gradient = 0.0
-        for p, before in zip(self._parameters(optimizer), notes.before, strict=False):
+        emptied: set[Line] = set()
+        for p, before in zip(self.parameters(optimizer), notes.before, strict=False):
+            line = self._fresh.pop(id(p), None)
+            if line is not None:
+                emptied.add(line)
+            elif p.grad is None:
+                self.without[id(p)] += p.requires_grad
             if p.grad is not None and before and p.grad.layout == p.layout:
                 gradient = max(gradient, _largest(p.grad))
                 size = max(map(abs, before)) or 1e-3
                 now = _sample(p)
                 change = max(change, *(abs(a - b) / size for a, b in zip(now, before, strict=True)))
         notes.changes.append((change, gradient))
+        for line in emptied if not gradient else ():
+            self._notes.add("emptied", line)
 
     @staticmethod
-    def _parameters(optimizer: Optimizer) -> list[Tensor]:
+    def parameters(optimizer: Optimizer) -> list[Tensor]:
         return [p for group in optimizer.param_groups for p in group["params"]]
 
 
@@ -388,10 +444,10 @@ class Doctor:
         self._endings = 0
         self._thread, self._lock = _Thread(), threading.RLock()
         self.notes = Notes()
-        self.places = Places(self._told)
         self.leaves = Leaves(self.notes)
+        self.places = Places(self._told, self.leaves.emptied)
         self.trouble: set[str] = set()
-        self.passes = 0
+        self.passes = self.updates = 0
         self.stream: list[tuple[Line, str, int]] = []
         self.at = _NOWHERE
         self.memory: list[int] = []
@@ -402,11 +458,14 @@ class Doctor:
         self.cuts: dict[Line, set[int]] = defaultdict(set)
         self.data_cuts: Counter[Line] = Counter()
         self.alive: dict[Line, tuple[list[int], Line | None, str]] = {}
-        self.units: dict[Line, list[int]] = {}  # of each unit the last pass above zero
+        self.units: dict[Line, tuple[list[int], list[int]]] = {}
+        """Of a layer: the passes in which the layer ran, and of each unit how many of these it took
+        to the last that was above zero."""
         self.roots: dict[int, Module] = {}
-        self.batches: dict[int, list[tuple[int, Line, int]]] = defaultdict(list)
-        self._states: dict[int, tuple[Line, bool, list[tuple[Module, bool]]]] = {}
+        self.batches: dict[int, list[tuple[int, Line, int, tuple[int, int]]]] = defaultdict(list)
+        self._states: dict[int, tuple[Line, Module, bool, list[tuple[Module, bool]]]] = {}
         self._trained: set[int] = set()
+        self._in_eval: dict[int, tuple[Module, Module, Line]] = {}  # backward since the last step
         self._handles: list[Callable[[], None]] = []
         self.starts, self.ran = self._told(self._starts), self._told(self._ran)
         self.ends = self._told(self._ends)
@@ -463,7 +522,8 @@ class Doctor:
             where = at if origin is None else origin.line
             if loader is not None and (origin is None or loaded):
                 where = loader
-            self.batches[id(module)].append((_print(t), where, self.places.batches * loaded))
+            of_epoch, time = self.places.batches * loaded, (self.updates, self.passes)
+            self.batches[id(module)].append((_print(t), where, of_epoch, time))
         calls.append((module, at))
 
     def _leave(self, module: Module, _: object, result: object) -> None:
@@ -479,7 +539,7 @@ class Doctor:
         made = next((t.grad_fn for t in _tensors(result) if t.grad_fn is not None), None)
         if made is not None:
             states = [(m, m.training) for m in modes]
-            self._states[made._sequence_nr()] = at, module.training, states
+            self._states[made._sequence_nr()] = at, module, module.training, states
             if not module.training:
                 self.notes.add("unused graph", at)
         elif any(m.training for m in modes) and module.training and not is_grad_enabled():
@@ -487,8 +547,10 @@ class Doctor:
 
     def _tested(self, module: Module, at: Line, modes: list[Module], result: object) -> None:
         """A module in training mode has run without gradients."""
-        if _within("update_bn"):
-            return
+        if _within("update_bn") or self.places.trains.issuperset(
+            id(m) for m in modes if m.training
+        ):
+            return  # as a person wants it
         kinds = " and ".join(sorted({type(m).__name__ for m in modes}))
         self.notes.add("tested", at, kinds=kinds, module=module)
         for t in _tensors(result):
@@ -502,11 +564,18 @@ class Doctor:
             self._nan(*self._thread.back, "the gradient")
 
     def _stepped(self, optimizer: Optimizer, *_: object) -> None:
+        self.updates += 1
         self.leaves.after_step(optimizer)
+        for m, root, at in self._in_eval.values():
+            owners = {self.leaves.inside.get(id(p)) for p in root.parameters()}
+            if not m.training and id(optimizer) in owners:
+                self.notes.add("eval", self.places.evals.get(id(m), at), at=at)
+        self._in_eval.clear()
 
     def _nan(self, op: str, line: Line, what: str) -> None:
         if not any(seen == "nan" for seen, *_ in self.notes):
-            self.notes.add("nan", line, which=f"{what} of {op}")
+            which = f"born here: {what} of {op}; its inputs are finite"
+            self.notes.add("nan", line, which=op if " " in op else which)
 
     # --- backward
 
@@ -565,16 +634,23 @@ class Doctor:
                 self.leaves.accumulates(node.variable, self.at)
             return
         number = node._sequence_nr()
-        at, training, modes = self._states.pop(number, (_NOWHERE, True, []))
+        if number in self._states:
+            self._backward_through(*self._states.pop(number))
+        if number <= self._old:
+            self.notes.drop("kept graph")
+
+    def _backward_through(
+        self, at: Line, root: Module, training: bool, modes: list[tuple[Module, bool]]
+    ) -> None:
+        """The backward comes to a result of a module."""
         if not training:
             self.notes.drop("unused graph", at)
         for m, on in modes:
+            self.places.trains.discard(id(m))
             if on:
                 self._trained.add(id(m))
             elif id(m) in self._trained:
-                self.notes.add("eval", self.places.evals.get(id(m), self.at), at=self.at)
-        if number <= self._old:
-            self.notes.drop("kept graph")
+                self._in_eval[id(m)] = m, root, self.at
 
     # --- calls, as the core reports them
 
@@ -650,7 +726,7 @@ class Doctor:
         bad = None
         if not _finite(t):
             bad = next((o.bad for o in known if o.bad and o.bad[0] not in _MASKS), None)
-            bad = bad or (call.op, call.place)
+            bad = bad or (_brought(call, origins, t) or call.op, call.place)
         cut = next((o.cut for o in known if o.cut), None)
         tested = frozenset[Line]().union(*(o.tested for o in known))
         if t.requires_grad:
@@ -690,6 +766,8 @@ class Doctor:
     def _crossed(call: _Call, origins: list[Origin | None], t: Tensor) -> Line | None:
         """A wrong broadcast goes on to the loss: by what leaves the shape alone, or sums it up."""
         for x, origin in zip(call.tensors, origins, strict=True):
+            if call.op == "exp":
+                break  # a kernel of pairs is what is wanted
             if origin is not None and origin.crossed and (x.shape == t.shape or not t.ndim):
                 return origin.crossed
         return None
@@ -697,7 +775,7 @@ class Doctor:
     def _look_for_cuts(self, tensors: list[Tensor], origins: list[Origin | None]) -> None:
         """Arguments of a call with gradients without a history, though computed from parameters."""
         for x, origin in zip(tensors, origins, strict=True):
-            if x.grad_fn is not None or isinstance(x, Parameter) or not x.dtype.is_floating_point:
+            if _has_history(x) or isinstance(x, Parameter) or not x.dtype.is_floating_point:
                 continue
             place = _core.cut_place(x)
             if origin is not None and origin.carried:
@@ -709,11 +787,13 @@ class Doctor:
 
     def _count_units(self, at: Line, t: Tensor) -> None:
         """Which units of a layer are above zero; a row of numbers, as of pairs, is no layer."""
-        if t.ndim < 2:
+        if t.ndim < 2 or not _finite(t):
             return
         dims = [d for d in range(t.ndim) if d != (1 if t.ndim == 4 else t.ndim - 1)]
         now = (t.detach() > 0).any(dims).tolist()
-        before = self.units.get(at, [-1] * len(now))
-        if len(before) != len(now):
-            before = [self.passes] * len(now)
-        self.units[at] = [self.passes if a else b for a, b in zip(now, before, strict=True)]
+        ran, last = self.units.setdefault(at, ([], []))
+        if ran[-1:] != [self.passes]:
+            ran.append(self.passes)
+        if len(last) != len(now):
+            last[:] = [len(ran) if last else 0] * len(now)
+        last[:] = [len(ran) if a else b for a, b in zip(now, last, strict=True)]

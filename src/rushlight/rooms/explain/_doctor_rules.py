@@ -7,6 +7,7 @@ the functions of `_JUDGES` see the others in the numbers of the run. Read `findi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -24,17 +25,20 @@ _FEW = 3
 _SENTENCES = {
     "stale": "zero_grad: this backward adds to gradients that an update has already used, pass "
     "after pass: call zero_grad() before it.",
-    "contained": "kept: `{name}` keeps results of {made} with their graphs: {growth:.0f} more each "
+    "emptied": "zero_grad: zero_grad() empties the gradients between backward and step: call it "
+    "before backward.",
+    "contained": "kept: `{name}` keeps results of {made} with their graphs: {growth} each "
     "pass{size}. Keep .item() or .detach() of them.",
-    "chained": "kept: this value keeps the graphs of all passes before: {growth:.0f} more nodes "
+    "chained": "kept: this value keeps the graphs of all passes before: {growth} nodes "
     "each pass{size}. Keep .item() or .detach() of them.",
-    "nan": "nan: NaN or infinity is born here: {which}; its inputs are finite.",
+    "nan": "nan: NaN or infinity is {which}.",
     "cut": "cut: the history ends here, and {params} get no gradient from what follows.",
     "not reached": "no_gradient: {params} get no gradient: they are used, and the loss does not "
     "depend on them.",
     "not used": "no_gradient: {params} get no gradient: no call uses them.",
     "not given": "no_optimizer: {params} get gradients, are in no optimizer, and never change. "
     "Give them to the optimizer, or requires_grad_(False) to save their gradients.",
+    "no step": "no_optimizer: no step of this optimizer: call its step() after backward().",
     "twice": "softmax: {op} before the loss of {at}: {why}.",
     "crossed": "broadcast: [N] and [N, 1] meet here and make [N, N], each number with each: give "
     "both one shape.",
@@ -60,7 +64,7 @@ _SENTENCES = {
     "is found.",
 }
 """By sight: the kind of the finding, and its text. In the order in which a person should look."""
-_LEAST = {"raw": _FEW, "unused graph": _FEW, "kept graph": _FEW, "tested": 2}
+_LEAST = {"emptied": _FEW, "raw": _FEW, "unused graph": _FEW, "kept graph": _FEW, "tested": 2}
 """How often a sight that may be chance must be noted; others once."""
 
 Sight = tuple[str, Line | None, dict[str, Any]]
@@ -118,16 +122,22 @@ def _kept(doctor: Doctor) -> Iterator[Sight]:
     memory = doctor.memory[len(doctor.memory) // 2 :]
     bytes_ = (memory[-1] - memory[0]) // (len(memory) - 1) if len(memory) > 1 else 0
     size = f", {bytes_text(bytes_)} a pass" if bytes_ > 0 else ""
-    contained, chained = [], []
     for line, (counts, where, name) in sorted(doctor.alive.items()):
         grown, steps = counts[-1] - counts[0], len(counts) - 1
-        if steps >= _FEW and grown >= steps - 1 and counts[-1] >= counts[len(counts) // 2]:
-            words = {"growth": grown / steps, "size": size, "made": _at(line)}
+        often = grown >= steps - 1 and counts[-1] >= counts[len(counts) // 2]
+        if steps >= _FEW and (often or _rises(counts)):
+            growth = f"{grown / steps:.0f} more" if often else "more and more"
+            words = {"growth": growth, "size": size, "made": _at(line)}
             if where is None:
-                chained.append(("chained", line, words))
+                yield "chained", line, words
             else:
-                contained.append(("contained", where, {**words, "name": shown_name(name)}))
-    yield from contained or chained
+                yield "contained", where, {**words, "name": shown_name(name)}
+
+
+def _rises(counts: list[int]) -> bool:
+    """Whether the counts never fall, and rise in each fifth of the run."""
+    at = [counts[n * (len(counts) - 1) // 5] for n in range(6)]
+    return counts == sorted(counts) and len(set(at)) == len(at)
 
 
 def _names(doctor: Doctor, params: Iterable[Tensor]) -> str:
@@ -160,6 +170,14 @@ def _without_gradient(doctor: Doctor) -> Iterator[Sight]:
 
 def _no_optimizer(doctor: Doctor) -> Iterator[Sight]:
     leaves = doctor.leaves
+    if doctor.passes < _FEW:
+        return
+    for optimizer, line in doctor.places.optimizers():
+        given = {id(p) for p in leaves.parameters(optimizer)}
+        still = {key for key, now in leaves.first.items() if leaves.prints[key] == now}
+        unused = not given & leaves.inside.keys() and id(optimizer) not in leaves.optimizers
+        if unused and given & still and given & leaves.first.keys() <= still:
+            yield "no step", line, {}
     made = [doctor.places.of(notes.optimizer) for notes in leaves.optimizers.values()]
     alone = [
         leaves.params[key]
@@ -169,7 +187,7 @@ def _no_optimizer(doctor: Doctor) -> Iterator[Sight]:
         and type(leaves.params[key]).__name__ == "Parameter"
         and leaves.params[key].numel()
     ]
-    if made and alone and doctor.passes >= _FEW:
+    if made and alone:
         yield "not given", made[0], {"params": _names(doctor, alone)}
 
 
@@ -177,10 +195,10 @@ def _no_optimizer(doctor: Doctor) -> Iterator[Sight]:
 
 
 def _dead(doctor: Doctor) -> Iterator[Sight]:
-    for line, last in doctor.units.items():
-        dead = [at for at in last if at <= doctor.passes // 2]
-        if len(last) >= 4 and len(dead) >= 0.9 * len(last) and doctor.passes >= 5:
-            since = f" since pass {max(dead) + 1}" if max(dead) > 0 else ""
+    for line, (ran, last) in doctor.units.items():
+        dead = [count for count in last if count <= len(ran) // 2]
+        if len(last) >= 4 and len(dead) >= 0.9 * len(last) and len(ran) >= 5:
+            since = f" since pass {ran[max(dead)] + 1}" if max(dead) > 0 else ""
             yield "dead", line, {"dead": len(dead), "units": len(last), "since": since}
 
 
@@ -214,11 +232,11 @@ def _rates(doctor: Doctor) -> Iterator[Sight]:
             yield "idle", line or doctor.places.of(notes.optimizer), {"rate": rate}
 
 
-def _period(prints: list[int]) -> int:
+def _period(prints: list[list[int]]) -> int:
     """The length of the rounds in which the batches repeat; 0 where they do not."""
     for n in range(4, len(prints) // 2 + 1):
         if prints[n:] == prints[:-n]:
-            return n if len(set(prints[:n])) == n else 0
+            return n if len(set(map(tuple, prints[:n]))) == n else 0
     return 0
 
 
@@ -228,15 +246,19 @@ def _orders(doctor: Doctor) -> Iterator[Sight]:
         module = doctor.roots.get(key)
         if module is None or any(isinstance(m, _rnn.RNNBase) for m in module.modules()):
             continue
-        prints, (_, line, batches) = [row[0] for row in rows], rows[-1]
+        # calls for one step of an optimizer, or for one pass where there is none, are one batch
+        by_hand, (_, line, batches, _) = not doctor.leaves.optimizers, rows[-1]
+        taken = [[r[0] for r in g] for _, g in groupby(rows, lambda row, n=by_hand: row[3][n])]
+        if len(taken[-1]) < len(taken[0]):
+            taken.pop()  # the run ended in there
         if not trained & {id(p) for p in module.parameters()}:
             continue
-        if len(prints) > _FEW and len(set(prints)) == 1 and batches > 1:
+        if len(rows) > _FEW and len({row[0] for row in rows}) == 1 and batches > 1:
             yield "first batch", line, {"batches": batches}
-        elif round_ := _period(prints):
+        elif round_ := _period(taken):
             seeded = next((at for at, n in doctor.places.seeds.items() if n > 1), None)
             what = "ordered" if seeded is None else "seeded"
-            yield what, seeded or line, {"batches": round_}
+            yield what, seeded or line, {"batches": sum(map(len, taken[:round_]))}
 
 
 _JUDGES = (_noted, _kept, _without_gradient, _no_optimizer, _dead, _sizes, _rates, _orders)
