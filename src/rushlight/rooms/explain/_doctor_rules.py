@@ -242,13 +242,18 @@ def _period(prints: list[list[int]]) -> int:
 
 def _orders(doctor: Doctor) -> Iterator[Sight]:
     trained = doctor.leaves.prints.keys()
+    by_hand = not doctor.leaves.optimizers
+
+    def at(row: Any) -> int:
+        return int(row[3][by_hand])
+
     for key, rows in doctor.batches.items():
         module = doctor.roots.get(key)
         if module is None or any(isinstance(m, _rnn.RNNBase) for m in module.modules()):
             continue
         # calls for one step of an optimizer, or for one pass where there is none, are one batch
-        by_hand, (_, line, batches, _) = not doctor.leaves.optimizers, rows[-1]
-        taken = [[r[0] for r in g] for _, g in groupby(rows, lambda row, n=by_hand: row[3][n])]
+        _, line, batches, _ = rows[-1]
+        taken = [[row[0] for row in step] for _, step in groupby(rows, at)]
         if len(taken[-1]) < len(taken[0]):
             taken.pop()  # the run ended in there
         if not trained & {id(p) for p in module.parameters()}:

@@ -213,8 +213,8 @@ def run(graph: Graph, gradients: Sequence[Tensor]) -> list[Step]:
 
 
 def code_of_program(graph: Graph) -> str:
-    """What of the program a backward runs besides ops: a hook, a Function or a checkpoint, in
-    words; "" where there is none, so that one more backward changes nothing."""
+    """The part of the program that a backward runs besides ops, in words: a hook, a Function or a
+    checkpoint; "" where there is none, so that one more backward changes nothing."""
     for node in graph.nodes:
         marks = [mark for mark in node.marks if node.kind != "write" or "in place" not in mark]
         if marks:

@@ -358,8 +358,8 @@ class _Page:
 def _curve(
     loop: Box, arrived: Mapping[Node, Sequence[Summary | None]]
 ) -> dict[str, list[object] | str]:
-    """The norm of the gradient that comes to each step of a loop, and what the program calls that
-    of which it is: the largest result that other steps use, else the step's last result."""
+    """The norm of the gradient that comes to each step of a loop, and the program's name of the
+    result: the largest that other steps use, else the step's last result."""
     if not (loop.rounds and arrived):
         return {}
     rounds = [calls_in(items) for items in loop.rounds]
