@@ -196,7 +196,7 @@ def _tell_apart(boxes: Sequence[Box]) -> None:
 
 
 class _Rounds(list[list[Box | Node]]):
-    """The content of the steps of a loop. The first and the last may be of other calls of the lines."""
+    """The steps of a loop. The first and the last may be of other calls of the lines."""
 
     def __init__(self, like: Sequence[Box | Node]) -> None:
         self.keys = set(map(_key, like))
