@@ -137,6 +137,11 @@ def test_the_command_says_the_line_its_text_and_the_growth(doctor):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_modules_of_a_script_have_its_names(doctor):
+    done = doctor(text=text_of("two_encoders"))
+    assert "no_optimizer: dec.bias, dec.weight, enc.bias and 1 more get gradients" in done.stdout
+
+
 def test_the_program_ends_after_the_steps(doctor):
     done = doctor("--steps", "5", text=text_of("regression"))
     assert (done.returncode, done.stdout) == (0, "rushlight doctor: 5 backwards, nothing found\n")

@@ -6,6 +6,7 @@ the functions of `_JUDGES` see the others in the numbers of the run. Read `findi
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from statistics import median
@@ -15,7 +16,7 @@ from .._core import Tensor
 from ..nn.modules import rnn as _rnn
 from ._doctor import Doctor, Line
 from ._graph import Place
-from ._names import Names, shown_name
+from ._names import Names, names_for, shown_name
 from ._text import bytes_text
 
 __all__ = ["Finding", "findings"]
@@ -141,11 +142,11 @@ def _rises(counts: list[int]) -> bool:
 
 
 def _names(doctor: Doctor, params: Iterable[Tensor]) -> str:
-    """Names of parameters in the modules that the program called."""
-    names = Names()
-    for root in doctor.roots.values():
-        kind = type(root).__name__
-        names.add_module(kind, root, f"{kind}.")
+    """Names of parameters: in the script's modules, else in the class of one that was called."""
+    names, called = Names(), doctor.roots.values()
+    known = names_for(vars(sys.modules["__main__"])).modules.items()
+    for label, module in [*known, *((type(root).__name__, root) for root in called)]:
+        names.add_module(label, module, f"{label}.")
     found = [shown_name(names.given(p) or f"a parameter of shape {tuple(p.shape)}") for p in params]
     return ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
 
