@@ -8,12 +8,15 @@ import json
 import os
 import subprocess
 import sys
+import weakref
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from doctor_programs import programs
+from rushlight.explain._doctor_holders import holder
 
+import rushlight as torch
 from _alone import PATIENCE
 
 PLANTED = programs("doctor_planted.txt")
@@ -233,3 +236,11 @@ def test_nothing_stays_of_a_doctor():
     with Doctor():
         assert dict(vars(rushlight.nn.Module)) != before[0]
     assert [dict(vars(kind)) for kind in kinds] == before
+
+
+def test_a_look_for_a_holder_keeps_nothing_alive():
+    big = torch.ones(3)
+    gone = weakref.ref(big)
+    holder(torch.ones(1))
+    del big
+    assert gone() is None

@@ -9,6 +9,7 @@ from collections import deque
 from types import FrameType, FunctionType, ModuleType
 
 from .._base import FOLDER
+from .._base.sources import locals_of
 from .._core import Tensor
 from ._passes import _program
 
@@ -24,7 +25,7 @@ def holder(t: Tensor) -> tuple[tuple[str, int] | None, str]:
     container's name; None and "" where no variable leads to one."""
     frame: FrameType | None = _program(sys._getframe(1))
     while frame is not None and not frame.f_code.co_filename.startswith(FOLDER):
-        for name, value in {**frame.f_globals, **frame.f_locals}.items():
+        for name, value in {**frame.f_globals, **locals_of(frame)}.items():
             found = _inside(value, t, name)
             line = _line_that_fills(frame.f_code.co_filename, found) if found else None
             if line is not None:
