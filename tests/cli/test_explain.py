@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
@@ -30,23 +29,8 @@ TRAIN = """
 
 
 @pytest.fixture
-def explain(tmp_path):
-    """Runs the command on a script in a folder of its own."""
-
-    def call(*arguments, script=TRAIN, name="train.py"):
-        (tmp_path / name).write_text(textwrap.dedent(script), encoding="utf-8")
-        return subprocess.run(
-            [sys.executable, "-m", "rushlight", "explain", *arguments],
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-
-    call.folder = tmp_path
-    return call
+def explain(command):
+    return command("explain", TRAIN)
 
 
 def data_of(path):

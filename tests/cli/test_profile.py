@@ -34,23 +34,8 @@ TRAIN = """
 
 
 @pytest.fixture
-def profile(tmp_path):
-    """Runs the command on a script in a folder of its own."""
-
-    def call(*arguments, script=TRAIN, name="train.py"):
-        (tmp_path / name).write_text(textwrap.dedent(script), encoding="utf-8")
-        return subprocess.run(
-            [sys.executable, "-m", "rushlight", "profile", *arguments],
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-
-    call.folder = tmp_path
-    return call
+def profile(command):
+    return command("profile", TRAIN)
 
 
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}

@@ -20,9 +20,14 @@ def walk(*nodes):
     return sorted(seen.values())
 
 
-def wishes(call):
-    """All leaves want a gradient, or one of them alone."""
-    return [call.leaves, *([n] for n in call.leaves if len(call.leaves) > 1)]
+def runs(name):
+    """The results with a history, and the leaves, of an op's calls: all leaves want a gradient, or
+    one of them alone."""
+    for call in calls(name):
+        for wanted in [call.leaves, *([n] for n in call.leaves if len(call.leaves) > 1)]:
+            results, leaves = differentiated(call, wanted)
+            if results:
+                yield results, leaves
 
 
 def differentiated(call, wanted):
@@ -42,27 +47,17 @@ def size(tensors):
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_a_graph_is_walked_after_its_backward(name):
-    for call in calls(name):
-        for wanted in wishes(call):
-            results, leaves = differentiated(call, wanted)
-            if not results:
-                continue
-            loss = size(results)
-            loss.backward(inputs=leaves)
-            assert walk(loss.grad_fn)
+    for results, leaves in runs(name):
+        loss = size(results)
+        loss.backward(inputs=leaves)
+        assert walk(loss.grad_fn)
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_a_graph_of_gradients_is_walked_after_its_backward(name):
-    for call in calls(name):
-        for wanted in wishes(call):
-            results, leaves = differentiated(call, wanted)
-            if not results:
-                continue
-            gradients = torch.autograd.grad(
-                size(results), leaves, create_graph=True, allow_unused=True
-            )
-            penalty = size(g for g in gradients if g is not None and g.requires_grad)
-            if isinstance(penalty, torch.Tensor) and penalty.requires_grad:
-                penalty.backward(inputs=leaves)
-                assert walk(penalty.grad_fn, *(t.grad_fn for t in results))
+    for results, leaves in runs(name):
+        gradients = torch.autograd.grad(size(results), leaves, create_graph=True, allow_unused=True)
+        penalty = size(g for g in gradients if g is not None and g.requires_grad)
+        if isinstance(penalty, torch.Tensor) and penalty.requires_grad:
+            penalty.backward(inputs=leaves)
+            assert walk(penalty.grad_fn, *(t.grad_fn for t in results))

@@ -279,9 +279,7 @@ def _explain(given: list[str]) -> None:
         return
     title, stem = _named(find, target)
     file = options.output or f"{stem}.html"
-    folder = os.path.dirname(file) or "."
-    if not os.path.isdir(folder):
-        parser.error(f"-o {file}: there is no such folder")
+    folder = _folder(parser, "-o", file)
     if not os.access(file if os.path.exists(file) else folder, os.W_OK):
         path = os.path.abspath(file)
         refuse(f"{parser.prog}: {path} cannot be written. -o FILE says where to write.\n", 1)
@@ -295,6 +293,14 @@ def _explain(given: list[str]) -> None:
 
     around = _command.take(file, options.step, options.goes_on, title)
     run(find, target, arguments, around)
+
+
+def _folder(parser: ArgumentParser, option: str, path: str) -> str:
+    """The folder of a file that is to be written."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        parser.error(f"{option} {path}: there is no such folder")
+    return folder
 
 
 def _profile(given: list[str]) -> None:
@@ -313,8 +319,8 @@ def _profile(given: list[str]) -> None:
     title, stem = _named(find, target)
     file = options.output or f"{stem}.profile.html"
     for option, path in (("-o", file), ("--trace", options.trace)):
-        if path and not os.path.isdir(os.path.dirname(path) or "."):
-            parser.error(f"{option} {path}: there is no such folder")
+        if path:
+            _folder(parser, option, path)
     from rushlight.explain import _profile_command  # here alone, as in _explain
 
     run(find, target, arguments, _profile_command.report(file, options.trace, title))

@@ -516,11 +516,11 @@ class record_function:
         self.name, self.args = name, args
 
     def __enter__(self) -> record_function:
-        self._depth = _core.record_enter(self.name)
+        self._start = _core.record_enter(self.name)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _core.record_leave(self._depth)
+        _core.record_leave(self._start)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)

@@ -23,7 +23,7 @@ from .autograd import _engine
 from .nn import Module
 from .optim import Optimizer
 
-__all__ = ["Phase", "Records", "Run", "Spot", "StepRanges", "name_modules", "taken", "write_trace"]
+__all__ = ["Phase", "Records", "Run", "Spot", "StepRanges", "name_modules", "taken"]
 
 THREAD, OP, WORK, NODE, RANGE = range(5)
 """The kinds of spots, as the core numbers them."""
@@ -180,8 +180,9 @@ class Records:
                 yield name, run, thread
 
     def write_trace(self, file: str | os.PathLike[str]) -> None:
-        """Write the runs as a trace: see below."""
-        write_trace(self, file)
+        """Write the runs as a trace that Perfetto and chrome://tracing show, with arrows from calls
+        to the nodes that they made; compressed where the name ends in .gz."""
+        _write_trace(self, file)
 
 
 # ---- the ranges
@@ -393,9 +394,7 @@ def name_modules(spots: list[Spot], variables: Mapping[int, str]) -> None:
 # ---- as a trace
 
 
-def write_trace(records: Records, file: str | os.PathLike[str]) -> None:
-    """Write the runs as a trace that Perfetto and chrome://tracing show, with arrows from calls to
-    the nodes that they made; compressed where the name ends in .gz."""
+def _write_trace(records: Records, file: str | os.PathLike[str]) -> None:
     import gzip  # here alone: not part of what every program imports
     import json
 

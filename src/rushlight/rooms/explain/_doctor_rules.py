@@ -6,7 +6,6 @@ the functions of `_JUDGES` see the others in the numbers of the run. Read `findi
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from statistics import median
@@ -16,7 +15,7 @@ from .._core import Tensor
 from ..nn.modules import rnn as _rnn
 from ._doctor import Doctor, Line
 from ._graph import Place
-from ._names import Names, names_for, shown_name
+from ._names import Names, script_modules, shown_name
 from ._text import bytes_text
 
 __all__ = ["Finding", "findings"]
@@ -144,7 +143,7 @@ def _rises(counts: list[int]) -> bool:
 def _names(doctor: Doctor, params: Iterable[Tensor]) -> str:
     """Names of parameters: in the script's modules, else in the class of one that was called."""
     names, called = Names(), doctor.roots.values()
-    known = names_for(vars(sys.modules["__main__"])).modules.items()
+    known = script_modules().items()
     for label, module in [*known, *((type(root).__name__, root) for root in called)]:
         names.add_module(label, module, f"{label}.")
     found = [shown_name(names.given(p) or f"a parameter of shape {tuple(p.shape)}") for p in params]

@@ -24,6 +24,7 @@ __all__ = [
     "is_module",
     "names_for",
     "quiet",
+    "script_modules",
     "shown_name",
     "variables_of",
 ]
@@ -184,6 +185,11 @@ def names_for(names: object = None) -> Names:
             found.add(*pair)
     _from_frames(found)
     return found
+
+
+def script_modules() -> dict[str, Any]:
+    """The modules in the script's variables, by their names."""
+    return names_for(vars(sys.modules["__main__"])).modules
 
 
 def _items(names: object) -> Iterable[object]:

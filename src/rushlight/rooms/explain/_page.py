@@ -40,7 +40,7 @@ def write_page(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
 
 def page_html(data: dict[str, Any]) -> str:
     """The page of `page_data`'s data as HTML."""
-    return document("page.html", _graph(), data, str(data.get("title", "")))
+    return document("page.html", _graph(), data, f"{data.get('title', '')}: its graph")
 
 
 def live_html(data: dict[str, Any], title: str, live: bool) -> str:
@@ -51,7 +51,8 @@ def live_html(data: dict[str, Any], title: str, live: bool) -> str:
         "script": script("dom", "numbers", "live"),
     }
     more = "; connect-src 'self'" if live else ""
-    return document("live.html", parts, {**data, "graphPage": page_html({})}, title, _graph(), more)
+    data = {**data, "graphPage": page_html({})}
+    return document("live.html", parts, data, f"{title}: its training", _graph(), more)
 
 
 def document(
@@ -62,7 +63,7 @@ def document(
     inside: Mapping[str, str] = MappingProxyType({}),
     policy: str = "",
 ) -> str:
-    """A template with its parts, data, title and policy.
+    """The head that all pages have, and a template, with its parts, data, title and policy.
 
     parts: "style", and scripts by their names; `inside`: the parts of a page within the page.
     """
@@ -78,8 +79,9 @@ def document(
         "version": _shown(__version__),
         "data": re.sub("[<>&]", lambda found: _UNSAFE[found[0]], json_text),
     }
+    page = text_of("head.html") + text_of(template)
     # Texts that are filled in are not looked at again.
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: every[found[1]], text_of(template))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: every[found[1]], page)
 
 
 @cache

@@ -9,7 +9,6 @@ the rest: Python, and libraries that are none of ours.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ from typing import Any, Self
 from .. import _core, _records
 from .._records import Phase, Records, Spot
 from .._trace_calls import PATHS, WAYS, short_path
-from ._names import names_for
+from ._names import script_modules
 from ._text import Shown
 
 __all__ = ["Row", "profile"]
@@ -75,8 +74,7 @@ class profile(Shown):
         self._taken.__exit__(*exc)
         if self._taken.records is None:  # a child of the process that began
             return
-        known = names_for(vars(sys.modules["__main__"])).modules
-        variables = {id(module): name for name, module in known.items()}
+        variables = {id(module): name for name, module in script_modules().items()}
         _records.name_modules(self.records.spots, variables)
 
     @cached_property
@@ -150,7 +148,7 @@ class profile(Shown):
 
     def trace(self, file: str | os.PathLike[str]) -> None:
         """Write a trace that Perfetto and chrome://tracing show, of the first runs one by one."""
-        _records.write_trace(self.records, file)
+        self.records.write_trace(file)
 
 
 def _begins(spot: Spot) -> bool:

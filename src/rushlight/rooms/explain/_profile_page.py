@@ -31,7 +31,8 @@ def page(of: profile) -> str:
         "style": text_of("page.css") + text_of("profile.css"),
         "script": script("dom", "profile"),
     }
-    return document("profile.html", parts, _data(of), of.title or "profile")
+    title = f"{of.title or 'profile'}: where the time goes"
+    return document("profile.html", parts, _data(of), title)
 
 
 def _data(of: profile) -> dict[str, Any]:
