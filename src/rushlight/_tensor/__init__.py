@@ -642,8 +642,8 @@ _METHODS: dict[str, Any] = {
     "_typed_storage": _typed_storage,
     "is_set_to": _is_set_to,
     "get_device": _method(
-        "The number of the tensor's accelerator; -1 in main memory.",
-        lambda self: -1 if self._accelerator is None else self._accelerator,
+        "The index of the tensor's accelerator; -1 in main memory.",
+        lambda self: -1 if self._accelerator is None else of(self).name.index,
     ),
     "is_shared": _method(
         "Whether processes share the memory.", lambda self: self.untyped_storage().is_shared()
