@@ -664,7 +664,7 @@ _METHODS: dict[str, Any] = {
     "device": property(lambda self: of(self).name, doc="Where the tensor lives."),
     "layout": property(lambda self: strided, doc="How elements are laid out."),
     "is_cuda": property(
-        lambda self: of(self).name.type == "cuda",
+        lambda self: self._accelerator is not None and of(self).name.type == "cuda",
         doc="Whether it lives on a CUDA device, or on the one that stands for them.",
     ),
     "is_cpu": property(lambda self: of(self) is on_cpu, doc="Whether it lives in main memory."),
