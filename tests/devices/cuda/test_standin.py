@@ -310,6 +310,44 @@ def test_what_a_kernel_does_wrong_is_told(number):
     np.testing.assert_array_equal(found, np.arange(64))
 
 
+SHARED = "__shared__ float a[64];\nconst int t = threadIdx.x;\na[t] = 1;\n"
+RACES = {
+    "a barrier": ("__syncthreads();\nout[t] = a[63 - t];", None),
+    "none": ("out[t] = a[63 - t];", "writes byte 128 of shared memory, which thread 31 has read"),
+    "the second is missing": (
+        "__syncthreads();\nconst float v = a[63 - t];\na[t] = v;\nout[t] = v;",
+        "with no barrier between since line 5",
+    ),
+    "of a warp": ("__syncwarp();\nout[t] = a[t ^ 31];", None),
+    "of a warp for another": ("__syncwarp();\nout[t] = a[t ^ 32];", "of shared memory"),
+    "a shuffle is none": ("out[t] = __shfl_sync(~0u, t, 0);\nout[t] = a[t ^ 31];", "reads byte"),
+    "atomics": (
+        "__shared__ int n;\nif (!t) n = 0;\n__syncthreads();\natomicAdd(&n, 1);\n"
+        "__syncthreads();\nout[t] = n - 63;",
+        None,
+    ),
+    "a copy": (
+        "__shared__ float4 b;\nif (!t) copy_16(&b, out), copy_commit(), copy_wait(0);\n"
+        "out[t] = b.x;",
+        "reads byte",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_races_in_shared_memory(name, monkeypatch):
+    monkeypatch.setenv("RUSHLIGHT_STANDIN_RACES", "1")
+    body, words = RACES[name]
+    found = np.zeros((2, 64), "f")
+    whole = text(SHARED + body.replace("out[t]", "out[blockIdx.x * 64 + t]"))
+    if words is None:
+        run(whole, "k", 2, 64, found)
+        np.testing.assert_array_equal(found, 1)
+    else:
+        with pytest.raises(RuntimeError, match=words):
+            run(whole, "k", 2, 64, found)
+
+
 @pytest.mark.parametrize("size", [4, 100, 4096 + 4])
 @pytest.mark.parametrize("side", ["before", "behind"])
 def test_bytes_around_a_block_are_told(size, side):
