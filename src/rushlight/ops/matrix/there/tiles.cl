@@ -1,0 +1,249 @@
+// Products on NVIDIA GPUs, in CUDA C++. A group of ITEMS computes ROWS x COLUMNS elements: slices of both operands are on their way into
+// shared memory while an earlier one is multiplied, by tensor cores where MULTIPLY names an instruction of theirs, else in T.
+//
+// An operand is lines, the rows of a and the columns of b, of terms. It comes by chunks of 16 bytes: PER terms of a line, or, where it
+// is TURNED, PER lines at a term. A slice is 64 bytes of each line. Beyond the ends all is zero.
+#ifdef __CUDACC__
+#include "gpu.cl"
+#if STORED == TYPE_BFLOAT16
+#define MULTIPLY mma_bf16
+#elif STORED == TYPE_FLOAT16
+#define MULTIPLY mma_half
+#elif defined(TF32)
+#define MULTIPLY mma_tf32
+#endif
+#if SIZE(STORED) == 2
+typedef u16 Element;
+#else
+typedef T Element;
+#endif
+
+// A multiprocessor has two groups of a kernel at a time, so that one multiplies while the other waits; TF32 needs more registers.
+#ifdef TF32
+#define TILES KERNEL_OF(256)
+#else
+#define TILES extern "C" __global__ void __launch_bounds__(256, 2)
+#endif
+constexpr int ITEMS = 256, BYTES = SIZE(STORED), PER = 16 / BYTES, SLICE = 64 / BYTES;
+union Chunk {
+  uint4 whole;
+  Element each[PER];
+};
+
+// How a slice lies in shared memory; places are counted in chunks.
+template <int LINES_, bool TURNED_>
+struct Tile {
+  static constexpr int LINES = LINES_, LENGTH = TURNED_ ? LINES / PER : SLICE / PER, CHUNKS = LINES * SLICE / PER / ITEMS;
+  static constexpr bool TURNED = TURNED_;
+#ifdef MULTIPLY
+  // Rows lie as in memory, and chunks within them so that the eight that a matrix of ldmatrix has are in different banks.
+  static constexpr int STAGES = 3, SPACE = LINES * SLICE / PER;
+  static int slot(int row, int chunk) { return row * LENGTH + (chunk ^ (LENGTH >= 8 ? row & 7 : row / (8 / LENGTH) % LENGTH)); }
+  static void put(uint4 *stage, int row, int chunk, const Chunk &value) { stage[slot(row, chunk)] = value.whole; }
+
+  // Terms of 32 bytes of 16 lines, as a fragment of a; of b, halves 0 and 2 are a fragment of the first 8, 1 and 3 of the others.
+  static void fragment(u32 found[4], const uint4 *stage, int line, int step) {
+    const int lane = MEMBER % 32, row = lane % 8, left = lane / 8 % 2 * 8, right = lane / 16;
+    if constexpr (!TURNED) {
+      load_matrix_4(found, &stage[slot(line + left + row, step * 2 + right)]);
+    } else if constexpr (BYTES == 2) {
+      load_matrix_4t(found, &stage[slot(step * 16 + right * 8 + row, (line + left) / 8)]);
+    } else {
+      for (int i = 0; i < 4; ++i) {
+        const int of = line + i % 2 * 8 + lane / 4;
+        found[i] = ((const u32 *)&stage[slot(step * 8 + i / 2 * 4 + lane % 4, of / PER)])[of % PER];
+      }
+    }
+    if constexpr (BYTES == 4)
+      for (int i = 0; i < 4; ++i) found[i] = to_tf32(AS_FLOAT(found[i]));
+  }
+#else
+  // All lines of a term lie side by side, whichever way they came; a chunk more keeps stores out of each other's banks.
+  static constexpr int STAGES = 2, WIDTH = LINES / PER + 1, SPACE = SLICE * WIDTH;
+  static void put(uint4 *stage, int row, int chunk, const Chunk &value) {
+    if constexpr (TURNED)
+      stage[row * WIDTH + chunk] = value.whole;
+    else
+      for (int i = 0; i < PER; ++i) ((Element *)stage)[(chunk * PER + i) * WIDTH * PER + row] = value.each[i];
+  }
+#endif
+};
+
+// A matrix of any strides, in bytes, which the parts of a sum have at places `next_part` apart. An item brings chunk MEMBER % LENGTH of every STEP-th
+// row of a slice.
+template <int LINES, bool TURNED>
+struct Matrix : Tile<LINES, TURNED> {
+  using Here = Tile<LINES, TURNED>;
+  static constexpr int STEP = ITEMS / Here::LENGTH;
+  const u8 *now;
+  const i64 term, next_row, next_element, next_part;
+  const int lines, depth;  // lines: of the tile
+  int first, rows, along, side_by_side;  // rows, and elements of a chunk, that the slice has
+  Chunk held[Here::CHUNKS];
+
+  Matrix(const u8 *matrix, const Layout &parts, i64 line, i64 term, i64 lines, i64 depth, int slice)
+      : term(term), next_row(TURNED ? term : line), next_element(TURNED ? line : term),
+        next_part((parts.ndim ? parts.strides[0] : 0) - depth * term), lines((int)(lines < LINES ? lines : LINES)), depth((int)depth) {
+    const int slices = ((int)depth + SLICE - 1) / SLICE;
+    first = slice % slices * SLICE;
+    now = matrix + row() * next_row + chunk() * PER * next_element + slice / slices * (next_part + depth * term) + first * term;
+  }
+
+  static int row() { return MEMBER / Here::LENGTH; }
+  static int chunk() { return MEMBER % Here::LENGTH; }
+
+  // Whether chunk i of the item lies side by side in memory.
+  bool whole(int i) const { return side_by_side && row() + i * STEP < rows && along >= PER; }
+
+  // Start to bring the next slice. Copies of whole chunks go on by themselves; others are waited for, in registers.
+  void bring(uint4 *stage) {
+    const int count = depth - first < SLICE ? depth - first : SLICE;
+    side_by_side = next_element == BYTES && (((u64)now | (u64)next_row) & 15) == 0;
+    rows = TURNED ? count : lines, along = (TURNED ? lines : count) - chunk() * PER;
+#pragma unroll
+    for (int i = 0; i < Here::CHUNKS; ++i) {
+      const u8 *const from = now + i * STEP * next_row;
+#ifdef MULTIPLY
+      if (whole(i))
+        copy_16(&stage[Here::slot(row() + i * STEP, chunk())], from);
+      else
+        Here::put(stage, row() + i * STEP, chunk(), read(i, from));
+#else
+      if (whole(i))
+        held[i].whole = *(const uint4 *)from;
+      else
+        held[i] = read(i, from);
+#endif
+    }
+    first += count, now += count * term;
+    if (first == depth) first = 0, now += next_part;
+  }
+
+  Chunk read(int i, const u8 *from) const {
+    const int inside = row() + i * STEP < rows ? along : 0;
+    Chunk found;
+#pragma unroll
+    for (int e = 0; e < PER; ++e) found.each[e] = e < inside ? *(const Element *)(from + e * next_element) : (Element)0;
+    return found;
+  }
+
+  // Put what came by registers into its place.
+  void put(uint4 *stage) const {
+#ifndef MULTIPLY
+#pragma unroll
+    for (int i = 0; i < Here::CHUNKS; ++i) Here::put(stage, row() + i * STEP, chunk(), held[i]);
+#endif
+  }
+};
+
+// The sums of an item, DOWN x ALONG of the group's: the instruction's way round, or groups of neighbours 16 groups apart.
+struct Sums {
+  static constexpr int DOWN = ROWS / 16, ALONG = COLUMNS / 16;
+#ifdef MULTIPLY
+  float each[DOWN / 2][ALONG / 2][4] = {};
+  T &at(int i, int j) { return each[i / 2][j / 2][i % 2 * 2 + j % 2]; }
+  static int first_row() { return MEMBER / 128 * (ROWS / 2); }
+  static int first_column() { return MEMBER / 32 % 4 * (COLUMNS / 4); }
+  static int row(int i) { return first_row() + i * 8 + MEMBER % 32 / 4; }
+  static int column(int j) { return first_column() + j / 2 * 8 + MEMBER % 4 * 2 + j % 2; }
+
+  template <class A, class B>
+  void add(const uint4 *a, const uint4 *b) {
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+      u32 x[DOWN / 2][4], y[ALONG / 4][4];
+      for (int i = 0; i < DOWN / 2; ++i) A::fragment(x[i], a, first_row() + i * 16, step);
+      for (int j = 0; j < ALONG / 4; ++j) B::fragment(y[j], b, first_column() + j * 16, step);
+      for (int i = 0; i < DOWN / 2; ++i)
+        for (int j = 0; j < ALONG / 2; ++j) {
+          const u32 right[2] = {y[j / 2][j % 2], y[j / 2][j % 2 + 2]};
+          MULTIPLY(each[i][j], x[i], right);
+        }
+    }
+  }
+#else
+  T each[DOWN][ALONG] = {};
+  T &at(int i, int j) { return each[i][j]; }
+  static int down() { return MEMBER / 64 * 4 + MEMBER % 32 / 8; }
+  static int along() { return MEMBER / 32 % 2 * 8 + MEMBER % 8; }
+  static int row(int i) { return (i / PER * 16 + down()) * PER + i % PER; }
+  static int column(int j) { return (j / PER * 16 + along()) * PER + j % PER; }
+
+  template <class A, class B>
+  void add(const uint4 *a, const uint4 *b) {
+#pragma unroll
+    for (int k = 0; k < SLICE; ++k) {
+      Chunk x[DOWN / PER], y[ALONG / PER];
+      for (int i = 0; i < DOWN / PER; ++i) x[i].whole = a[k * A::WIDTH + i * 16 + down()];
+      for (int j = 0; j < ALONG / PER; ++j) y[j].whole = b[k * B::WIDTH + j * 16 + along()];
+      for (int i = 0; i < DOWN; ++i)
+        for (int j = 0; j < ALONG; ++j) each[i][j] = fma(x[i / PER].each[i % PER], y[j / PER].each[j % PER], each[i][j]);
+    }
+  }
+#endif
+};
+
+// Which elements a group computes, and from which slices.
+struct Share {
+  i64 row, column;
+  int stack, piece, from, to;
+
+  Share(const Product &p, i64 slices) {
+    const i64 across = (p.columns + COLUMNS - 1) / COLUMNS, down = (p.rows + ROWS - 1) / ROWS, group = GROUP_NUMBER;
+    column = group % across * COLUMNS, row = group / across % down * ROWS;
+    stack = (int)(group / across / down % p.stacks), piece = (int)(group / across / down / p.stacks);
+    from = (int)(slices * piece / p.pieces), to = (int)(slices * (piece + 1) / p.pieces);
+  }
+};
+
+// Slice n is multiplied while slice n + AHEAD is brought, into the place of slice n - 1.
+template <class A, class B>
+FUNCTION void multiply(A &a, B &b, const Share &share, Sums &sums) {
+  constexpr int STAGES = A::STAGES, AHEAD = STAGES - 1;
+  LOCAL uint4 of_a[STAGES][A::SPACE], of_b[STAGES][B::SPACE];
+  int now = 0, next = 0;
+  for (int n = share.from - AHEAD; n < share.to; ++n) {
+#ifdef MULTIPLY
+    copy_wait(AHEAD - 1);
+#endif
+    BARRIER;
+    const bool more = n + AHEAD < share.to;
+    if (more) a.bring(of_a[next]), b.bring(of_b[next]);
+#ifdef MULTIPLY
+    copy_commit();
+#endif
+    if (n >= share.from) {
+      sums.template add<A, B>(of_a[now], of_b[now]);
+      now = now == STAGES - 1 ? 0 : now + 1;
+    }
+    if (more) a.put(of_a[next]), b.put(of_b[next]);
+    next = next == STAGES - 1 ? 0 : next + 1;
+  }
+}
+
+// For the elements of the item that the result has: rows i and columns j.
+#define FOR_SUMS(statement)                                                     \
+  _Pragma("unroll") for (int i = 0; i < Sums::DOWN; ++i) {                      \
+    const i64 row = s.row + Sums::row(i);                                       \
+    _Pragma("unroll") for (int j = 0; j < Sums::ALONG; ++j) {                   \
+      const i64 column = s.column + Sums::column(j);                            \
+      if (row < p.rows && column < p.columns) statement;                        \
+    }                                                                           \
+  }
+
+// The group's elements of the result, or of a piece.
+FUNCTION void finish_all(const Product &p, const Share &s, Sums &sums, BUFFER(bias), BUFFER(out), T alpha, T beta) {
+  if (p.pieces > 1) {
+    T *const piece = OF(T, out) + ((i64)s.piece * p.stacks + s.stack) * p.rows * p.columns;
+    FOR_SUMS(piece[row * p.columns + column] = sums.at(i, j))
+    return;
+  }
+  if (alpha != 1) FOR_SUMS(sums.at(i, j) *= alpha)
+  if (beta != 0) {
+    const u8 *const added = bias + bias_at + place_of(&p.bias_places, s.stack);
+    FOR_SUMS(sums.at(i, j) += beta * load(added, row * p.bias[0] + column * p.bias[1], STORED))
+  }
+  u8 *const to = out + out_at + place_of(&p.out_places, s.stack);
+  FOR_SUMS(store(to, row * p.out[0] + column_place(&p, column), STORED, sums.at(i, j)))
+}
+#endif
