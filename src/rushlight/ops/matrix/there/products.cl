@@ -46,12 +46,14 @@ KERNEL sum_pieces(BUFFER(pieces), BUFFER(bias), BUFFER(out), Product p, T alpha,
 
 TILES product_tiles(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta) {
   const Share s(p, p.parts * ((p.depth + SLICE - 1) / SLICE));
-  Matrix<ROWS, A_TURNED> left(a + a_at + place_of(&p.a_places[0], s.stack) + s.row * p.a[0], p.a_places[1], p.a[0], p.a[1],
-                              p.rows - s.row, p.depth, s.from);
-  Matrix<COLUMNS, B_TURNED> right(b + b_at + place_of(&p.b_places[0], s.stack) + s.column * p.b[1], p.b_places[1], p.b[1], p.b[0],
-                                  p.columns - s.column, p.depth, s.from);
+  const Slices slices(p, s.from);
+  using A = Matrix<ROWS, A_TURNED>;
+  using B = Matrix<COLUMNS, B_TURNED>;
+  LOCAL uint4 of_a[STAGES * A::SPACE], of_b[STAGES * B::SPACE];
+  A left(a + a_at + place_of(&p.a_places[0], s.stack) + s.row * p.a[0], p.a_places[1], p.a[0], p.a[1], p.rows - s.row, slices);
+  B right(b + b_at + place_of(&p.b_places[0], s.stack) + s.column * p.b[1], p.b_places[1], p.b[1], p.b[0], p.columns - s.column, slices);
   Sums sums;
-  multiply(left, right, s, sums);
+  multiply(left, right, of_a, of_b, slices, s, sums);
   finish_all(p, s, sums, bias, bias_at, out, out_at, alpha, beta);
 }
 #endif

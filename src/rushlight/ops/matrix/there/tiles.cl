@@ -25,6 +25,11 @@ typedef T Element;
 #define TILES extern "C" __global__ void __launch_bounds__(256, 2)
 #endif
 constexpr int ITEMS = 256, BYTES = SIZE(STORED), PER = 16 / BYTES, SLICE = 64 / BYTES;
+#ifdef MULTIPLY
+constexpr int STAGES = 3, AHEAD = 2;
+#else
+constexpr int STAGES = 2, AHEAD = 1;
+#endif
 union Chunk {
   uint4 whole;
   Element each[PER];
@@ -37,7 +42,7 @@ struct Tile {
   static constexpr bool TURNED = TURNED_;
 #ifdef MULTIPLY
   // Rows lie as in memory, and chunks within them so that the eight that a matrix of ldmatrix has are in different banks.
-  static constexpr int STAGES = 3, SPACE = LINES * SLICE / PER;
+  static constexpr int SPACE = LINES * SLICE / PER;
   static int slot(int row, int chunk) { return row * LENGTH + (chunk ^ (LENGTH >= 8 ? row & 7 : row / (8 / LENGTH) % LENGTH)); }
   static void put(uint4 *stage, int row, int chunk, const Chunk &value) { stage[slot(row, chunk)] = value.whole; }
 
@@ -59,7 +64,7 @@ struct Tile {
   }
 #else
   // All lines of a term lie side by side, whichever way they came; a chunk more keeps stores out of each other's banks.
-  static constexpr int STAGES = 2, WIDTH = LINES / PER + 1, SPACE = SLICE * WIDTH;
+  static constexpr int WIDTH = LINES / PER + 1, SPACE = SLICE * WIDTH;
   static void put(uint4 *stage, int row, int chunk, const Chunk &value) {
     if constexpr (TURNED)
       stage[row * WIDTH + chunk] = value.whole;
@@ -69,6 +74,21 @@ struct Tile {
 #endif
 };
 
+// The slices of a sum, in their order: the last of a part may have fewer terms.
+struct Slices {
+  const int depth;
+  int part, first;
+
+  Slices(const Product &p, int number) : depth((int)p.depth) {
+    const int each = (depth + SLICE - 1) / SLICE;
+    part = number / each, first = number % each * SLICE;
+  }
+
+  int count() const { return depth - first < SLICE ? depth - first : SLICE; }
+  bool part_ends() const { return depth - first <= SLICE; }
+  void next() { first = part_ends() ? 0 : first + SLICE; }
+};
+
 // A matrix of any strides, in bytes, which the parts of a sum have at places `next_part` apart. An item brings chunk MEMBER % LENGTH of every STEP-th
 // row of a slice.
 template <int LINES, bool TURNED>
@@ -76,17 +96,15 @@ struct Matrix : Tile<LINES, TURNED> {
   using Here = Tile<LINES, TURNED>;
   static constexpr int STEP = ITEMS / Here::LENGTH;
   const u8 *now;
-  const i64 term, next_row, next_element, next_part;
-  const int lines, depth;  // lines: of the tile
-  int first, rows, along, side_by_side;  // rows, and elements of a chunk, that the slice has
+  const i64 term, next_row, next_element, next_part;  // next_part: from the end of a part
+  const int lines;  // of the tile
+  int rows, along, side_by_side;  // rows, and elements of a chunk, that the slice has
   Chunk held[Here::CHUNKS];
 
-  Matrix(const u8 *matrix, const Layout &parts, i64 line, i64 term, i64 lines, i64 depth, int slice)
+  Matrix(const u8 *matrix, const Layout &parts, i64 line, i64 term, i64 lines, const Slices &from)
       : term(term), next_row(TURNED ? term : line), next_element(TURNED ? line : term),
-        next_part((parts.ndim ? parts.strides[0] : 0) - depth * term), lines((int)(lines < LINES ? lines : LINES)), depth((int)depth) {
-    const int slices = ((int)depth + SLICE - 1) / SLICE;
-    first = slice % slices * SLICE;
-    now = matrix + row() * next_row + chunk() * PER * next_element + slice / slices * (next_part + depth * term) + first * term;
+        next_part((parts.ndim ? parts.strides[0] : 0) - from.depth * term), lines((int)(lines < LINES ? lines : LINES)) {
+    now = matrix + row() * next_row + chunk() * PER * next_element + (from.part * from.depth + from.first) * term + from.part * next_part;
   }
 
   static int row() { return MEMBER / Here::LENGTH; }
@@ -96,8 +114,7 @@ struct Matrix : Tile<LINES, TURNED> {
   bool whole(int i) const { return side_by_side && row() + i * STEP < rows && along >= PER; }
 
   // Start to bring the next slice. Copies of whole chunks go on by themselves; others are waited for, in registers.
-  void bring(uint4 *stage) {
-    const int count = depth - first < SLICE ? depth - first : SLICE;
+  void bring(uint4 *stage, int count, bool part_ends) {
     side_by_side = next_element == BYTES && (((u64)now | (u64)next_row) & 15) == 0;
     rows = TURNED ? count : lines, along = (TURNED ? lines : count) - chunk() * PER;
 #pragma unroll
@@ -115,8 +132,7 @@ struct Matrix : Tile<LINES, TURNED> {
         held[i] = read(i, from);
 #endif
     }
-    first += count, now += count * term;
-    if (first == depth) first = 0, now += next_part;
+    now += count * term + (part_ends ? next_part : 0);
   }
 
   Chunk read(int i, const u8 *from) const {
@@ -196,28 +212,28 @@ struct Share {
   }
 };
 
-// Slice n is multiplied while slice n + AHEAD is brought, into the place of slice n - 1.
+// Slice n is multiplied while slice n + AHEAD is brought, into the place of slice n - 1; of_a and of_b: shared memory for STAGES slices.
 template <class A, class B>
-FUNCTION void multiply(A &a, B &b, const Share &share, Sums &sums) {
-  constexpr int STAGES = A::STAGES, AHEAD = STAGES - 1;
-  LOCAL uint4 of_a[STAGES][A::SPACE], of_b[STAGES][B::SPACE];
-  int now = 0, next = 0;
+FUNCTION void multiply(A &a, B &b, uint4 *of_a, uint4 *of_b, Slices slices, const Share &share, Sums &sums) {
+  int next = 0;
   for (int n = share.from - AHEAD; n < share.to; ++n) {
 #ifdef MULTIPLY
     copy_wait(AHEAD - 1);
 #endif
     BARRIER;
     const bool more = n + AHEAD < share.to;
-    if (more) a.bring(of_a[next]), b.bring(of_b[next]);
+    if (more) {
+      a.bring(of_a + next * A::SPACE, slices.count(), slices.part_ends());
+      b.bring(of_b + next * B::SPACE, slices.count(), slices.part_ends());
+      slices.next();
+    }
 #ifdef MULTIPLY
     copy_commit();
 #endif
-    if (n >= share.from) {
-      sums.template add<A, B>(of_a[now], of_b[now]);
-      now = now == STAGES - 1 ? 0 : now + 1;
-    }
-    if (more) a.put(of_a[next]), b.put(of_b[next]);
-    next = next == STAGES - 1 ? 0 : next + 1;
+    const int after = next == AHEAD ? 0 : next + 1;  // the oldest
+    if (n >= share.from) sums.template add<A, B>(of_a + after * A::SPACE, of_b + after * B::SPACE);
+    if (more) a.put(of_a + next * A::SPACE), b.put(of_b + next * B::SPACE);
+    next = after;
   }
 }
 
