@@ -12,13 +12,17 @@ typedef struct {
   i64 stacks, rows, columns, depth, parts, pieces;
   i64 a[2], b[2], bias[2], out[2];       // from row to row, and from column to column
   Layout a_places[2], b_places[2], bias_places, out_places;  // of the stacks, and of what is summed
-  i64 image, out_image;  // of convolutions: columns of an image, and from image to image of the result; else 0
+  i64 image, out_image;  // with IMAGES: columns of an image, and from image to image of the result
 } Product;
 
 // Of a column of the result, in bytes.
 FUNCTION i64 column_place(const Product *p, i64 column) {
-  const i64 image = p->image ? quotient(column, p->image) : 0;
+#ifdef IMAGES
+  const i64 image = quotient(column, p->image);
   return image * p->out_image + (column - image * p->image) * p->out[1];
+#else
+  return column * p->out[1];
+#endif
 }
 
 // Of a stack whose bias and results begin at these places.
@@ -54,7 +58,7 @@ TILES product_tiles(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, 
   B right(b + b_at + place_of(&p.b_places[0], s.stack) + s.column * p.b[1], p.b_places[1], p.b[1], p.b[0], p.columns - s.column, slices);
   Sums sums;
   multiply(left, right, of_a, of_b, slices, s, sums);
-  finish_all(p, s, sums, bias, bias_at, out, out_at, alpha, beta);
+  finish_all(p, sums, bias, bias_at, out, out_at, alpha, beta);
 }
 #endif
 

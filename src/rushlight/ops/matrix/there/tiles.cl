@@ -2,7 +2,7 @@
 // shared memory while an earlier one is multiplied, by tensor cores where MULTIPLY names an instruction of theirs, else in T.
 //
 // An operand is lines, the rows of a and the columns of b, of terms. It comes by chunks of 16 bytes: PER terms of a line, or, where it
-// is TURNED, PER lines at a term. A slice is 64 bytes of each line. Beyond the ends all is zero.
+// is TURNED, PER lines at a term. A slice is SLICE terms of each line. Beyond the ends all is zero.
 #ifdef __CUDACC__
 #include "gpu.cl"
 #if STORED == TYPE_BFLOAT16
@@ -24,11 +24,11 @@ typedef T Element;
 #else
 #define TILES extern "C" __global__ void __launch_bounds__(256, 2)
 #endif
-constexpr int ITEMS = 256, BYTES = SIZE(STORED), PER = 16 / BYTES, SLICE = 64 / BYTES;
+constexpr int ITEMS = 256, BYTES = SIZE(STORED), PER = 16 / BYTES;
 #ifdef MULTIPLY
-constexpr int STAGES = 3, AHEAD = 2;
+constexpr int STAGES = 3, AHEAD = 2, SLICE = 64 / BYTES;
 #else
-constexpr int STAGES = 2, AHEAD = 1;
+constexpr int STAGES = 2, AHEAD = 1, SLICE = ITEMS * PER / ROWS;  // a chunk of each operand for each item
 #endif
 union Chunk {
   uint4 whole;
@@ -96,30 +96,31 @@ struct Matrix : Tile<LINES, TURNED> {
   using Here = Tile<LINES, TURNED>;
   static constexpr int STEP = ITEMS / Here::LENGTH;
   const u8 *now;
-  const i64 term, next_row, next_element, next_part;  // next_part: from the end of a part
-  const int lines;  // of the tile
-  int rows, along, side_by_side;  // rows, and elements of a chunk, that the slice has
+  const i64 term, next_chunk, next_element, next_part;  // next_part: from the end of a part
+  const int lines;          // of the tile
+  const bool side_by_side;  // elements of a chunk, and chunks at multiples of 16 where `now` is one
+  int rows, along;          // rows, and elements of a chunk, that the slice has
   Chunk held[Here::CHUNKS];
 
   Matrix(const u8 *matrix, const Layout &parts, i64 line, i64 term, i64 lines, const Slices &from)
-      : term(term), next_row(TURNED ? term : line), next_element(TURNED ? line : term),
-        next_part((parts.ndim ? parts.strides[0] : 0) - from.depth * term), lines((int)(lines < LINES ? lines : LINES)) {
-    now = matrix + row() * next_row + chunk() * PER * next_element + (from.part * from.depth + from.first) * term + from.part * next_part;
+      : term(term), next_chunk(STEP * (TURNED ? term : line)), next_element(TURNED ? line : term),
+        next_part((parts.ndim ? parts.strides[0] : 0) - from.depth * term), lines((int)(lines < LINES ? lines : LINES)),
+        side_by_side(next_element == BYTES && (TURNED ? term : line) % 16 == 0) {
+    now = matrix + row() * (TURNED ? term : line) + chunk() * PER * next_element + (from.part * from.depth + from.first) * term + from.part * next_part;
   }
 
   static int row() { return MEMBER / Here::LENGTH; }
   static int chunk() { return MEMBER % Here::LENGTH; }
 
   // Whether chunk i of the item lies side by side in memory.
-  bool whole(int i) const { return side_by_side && row() + i * STEP < rows && along >= PER; }
+  bool whole(int i) const { return side_by_side && ((u64)now & 15) == 0 && row() + i * STEP < rows && along >= PER; }
 
   // Start to bring the next slice. Copies of whole chunks go on by themselves; others are waited for, in registers.
   void bring(uint4 *stage, int count, bool part_ends) {
-    side_by_side = next_element == BYTES && (((u64)now | (u64)next_row) & 15) == 0;
     rows = TURNED ? count : lines, along = (TURNED ? lines : count) - chunk() * PER;
 #pragma unroll
     for (int i = 0; i < Here::CHUNKS; ++i) {
-      const u8 *const from = now + i * STEP * next_row;
+      const u8 *const from = now + i * next_chunk;
 #ifdef MULTIPLY
       if (whole(i))
         copy_16(&stage[Here::slot(row() + i * STEP, chunk())], from);
@@ -127,7 +128,7 @@ struct Matrix : Tile<LINES, TURNED> {
         Here::put(stage, row() + i * STEP, chunk(), read(i, from));
 #else
       if (whole(i))
-        held[i].whole = *(const uint4 *)from;
+        held[i].whole = __ldg((const uint4 *)from);
       else
         held[i] = read(i, from);
 #endif
@@ -139,7 +140,7 @@ struct Matrix : Tile<LINES, TURNED> {
     const int inside = row() + i * STEP < rows ? along : 0;
     Chunk found;
 #pragma unroll
-    for (int e = 0; e < PER; ++e) found.each[e] = e < inside ? *(const Element *)(from + e * next_element) : (Element)0;
+    for (int e = 0; e < PER; ++e) found.each[e] = e < inside ? __ldg((const Element *)(from + e * next_element)) : (Element)0;
     return found;
   }
 
@@ -199,13 +200,24 @@ struct Sums {
 #endif
 };
 
+// The number of the group, read anew: what follows from it is computed again after the loop, and takes no registers there.
+FUNCTION u32 group_anew() {
+#ifdef HERE
+  return (u32)GROUP_NUMBER;
+#else
+  u32 number;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(number));
+  return number;
+#endif
+}
+
 // Which elements a group computes, and from which slices.
 struct Share {
   i64 row, column;
   int stack, piece, from, to;
 
   Share(const Product &p, i64 slices) {
-    const i64 across = (p.columns + COLUMNS - 1) / COLUMNS, down = (p.rows + ROWS - 1) / ROWS, group = GROUP_NUMBER;
+    const i64 across = (p.columns + COLUMNS - 1) / COLUMNS, down = (p.rows + ROWS - 1) / ROWS, group = group_anew();
     column = group % across * COLUMNS, row = group / across % down * ROWS;
     stack = (int)(group / across / down % p.stacks), piece = (int)(group / across / down / p.stacks);
     from = (int)(slices * piece / p.pieces), to = (int)(slices * (piece + 1) / p.pieces);
@@ -215,13 +227,10 @@ struct Share {
 // Slice n is multiplied while slice n + AHEAD is brought, into the place of slice n - 1; of_a and of_b: shared memory for STAGES slices.
 template <class A, class B>
 FUNCTION void multiply(A &a, B &b, uint4 *of_a, uint4 *of_b, Slices slices, const Share &share, Sums &sums) {
-  int next = 0;
-  for (int n = share.from - AHEAD; n < share.to; ++n) {
-#ifdef MULTIPLY
-    copy_wait(AHEAD - 1);
-#endif
-    BARRIER;
-    const bool more = n + AHEAD < share.to;
+  int brought = share.from, next = 0;  // slices, and the place of the next
+  bool more;
+  const auto bring = [&] {
+    more = brought++ < share.to;
     if (more) {
       a.bring(of_a + next * A::SPACE, slices.count(), slices.part_ends());
       b.bring(of_b + next * B::SPACE, slices.count(), slices.part_ends());
@@ -230,36 +239,56 @@ FUNCTION void multiply(A &a, B &b, uint4 *of_a, uint4 *of_b, Slices slices, cons
 #ifdef MULTIPLY
     copy_commit();
 #endif
-    const int after = next == AHEAD ? 0 : next + 1;  // the oldest
-    if (n >= share.from) sums.template add<A, B>(of_a + after * A::SPACE, of_b + after * B::SPACE);
+  };
+  const auto put = [&] {
     if (more) a.put(of_a + next * A::SPACE), b.put(of_b + next * B::SPACE);
-    next = after;
+    next = next == AHEAD ? 0 : next + 1;
+  };
+  for (int i = 0; i < AHEAD; ++i) bring(), put();
+#pragma unroll 1
+  for (int n = share.from; n < share.to; ++n) {
+#ifdef MULTIPLY
+    copy_wait(AHEAD - 1);
+#endif
+    BARRIER;
+    bring();
+    const int oldest = next == AHEAD ? 0 : next + 1;
+    sums.template add<A, B>(of_a + oldest * A::SPACE, of_b + oldest * B::SPACE);
+    put();
   }
 }
 
-// For the elements of the item that the result has: rows i and columns j.
-#define FOR_SUMS(statement)                                                     \
-  _Pragma("unroll") for (int i = 0; i < Sums::DOWN; ++i) {                      \
-    const i64 row = s.row + Sums::row(i);                                       \
-    _Pragma("unroll") for (int j = 0; j < Sums::ALONG; ++j) {                   \
-      const i64 column = s.column + Sums::column(j);                            \
-      if (row < p.rows && column < p.columns) statement;                        \
-    }                                                                           \
-  }
+// For sums that the result has: at(row, column, sum), places counted within the group's share.
+template <class At>
+FUNCTION void for_sums(const Product &p, const Share &s, Sums &sums, At at) {
+  const int rows = (int)(p.rows - s.row < ROWS ? p.rows - s.row : ROWS);
+  const int columns = (int)(p.columns - s.column < COLUMNS ? p.columns - s.column : COLUMNS);
+#pragma unroll
+  for (int j = 0; j < Sums::ALONG; ++j)
+#pragma unroll
+    for (int i = 0; i < Sums::DOWN; ++i)
+      if (Sums::row(i) < rows && Sums::column(j) < columns) at(Sums::row(i), Sums::column(j), sums.at(i, j));
+}
 
 // The group's elements of the result, or of a piece.
-FUNCTION void finish_all(const Product &p, const Share &s, Sums &sums, BUFFER(bias), BUFFER(out), T alpha, T beta) {
+FUNCTION void finish_all(const Product &p, Sums &sums, BUFFER(bias), BUFFER(out), T alpha, T beta) {
+  const Share s(p, 0);
   if (p.pieces > 1) {
-    T *const piece = OF(T, out) + ((i64)s.piece * p.stacks + s.stack) * p.rows * p.columns;
-    FOR_SUMS(piece[row * p.columns + column] = sums.at(i, j))
+    T *const to = OF(T, out) + (((i64)s.piece * p.stacks + s.stack) * p.rows + s.row) * p.columns + s.column;
+    for_sums(p, s, sums, [&](int row, int column, T &sum) { to[row * p.columns + column] = sum; });
     return;
   }
-  if (alpha != 1) FOR_SUMS(sums.at(i, j) *= alpha)
-  if (beta != 0) {
-    const u8 *const added = bias + bias_at + place_of(&p.bias_places, s.stack);
-    FOR_SUMS(sums.at(i, j) += beta * load(added, row * p.bias[0] + column * p.bias[1], STORED))
+  if (beta != 0) {  // all loads before the first store, so that they overlap
+    const u8 *const added = bias + bias_at + place_of(&p.bias_places, s.stack) + s.row * p.bias[0] + s.column * p.bias[1];
+    for_sums(p, s, sums, [&](int row, int column, T &sum) {
+      sum = alpha * sum + beta * load(added, row * p.bias[0] + column * p.bias[1], STORED);
+    });
+  } else if (alpha != 1) {
+    for_sums(p, s, sums, [&](int, int, T &sum) { sum *= alpha; });
   }
-  u8 *const to = out + out_at + place_of(&p.out_places, s.stack);
-  FOR_SUMS(store(to, row * p.out[0] + column_place(&p, column), STORED, sums.at(i, j)))
+  u8 *const to = out + out_at + place_of(&p.out_places, s.stack) + s.row * p.out[0];
+  for_sums(p, s, sums, [&](int row, int column, T &sum) {
+    store(to, row * p.out[0] + column_place(&p, s.column + column), STORED, sum);
+  });
 }
 #endif
