@@ -46,7 +46,7 @@ KERNEL sum_pieces(BUFFER(pieces), BUFFER(bias), BUFFER(out), Product p, T alpha,
 
 #if defined(ROWS)
 #include "tiles.cl"
-#ifdef __CUDACC__
+#if defined(__CUDACC__) && !defined(GATHERED)
 
 TILES product_tiles(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta) {
   const Share s(p, p.parts * ((p.depth + SLICE - 1) / SLICE));

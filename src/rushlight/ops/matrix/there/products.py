@@ -35,7 +35,17 @@ from ....backends import cuda as switches
 from .. import fused_products
 
 _N = numbers_of("products.cl")
-__all__ = ["WIDE_GROUP", "Matrices", "Panels", "broad", "matrices", "one", "product", "stored", "tiles"]
+__all__ = [
+    "WIDE_GROUP",
+    "Matrices",
+    "Panels",
+    "broad",
+    "matrices",
+    "one",
+    "product",
+    "stored",
+    "tiles",
+]
 
 _PRODUCT = struct_of("products.cl", "Product")
 _FLAT = bytes(struct_of("products.cl", "Layout").size)
