@@ -127,7 +127,10 @@ def _run_tiles(c: _Convolution, bias: Tensor | None, tile: int) -> Tensor:
         a, taps, depth, parts = rows(c.a), prod(c.v[1:]), prod(c.r[1:]), c.r[0]
         columns, stacks, image, name = c.v[0], c.groups * taps, 0, "weight_tiles"
         whole, each = c.groups * c.rows * depth, c.rows * columns * taps
-        a_places = _along((c.groups, c.rows * depth * item), (taps, 0)), _along((parts, whole * item))
+        a_places = (
+            _along((c.groups, c.rows * depth * item), (taps, 0)),
+            _along((parts, whole * item)),
+        )
         out_places = _along((c.groups, each * item), (taps, item))
         to, out_image, geometry = (columns * taps * item, taps * item), 0, c.geometry()
     else:
@@ -136,7 +139,11 @@ def _run_tiles(c: _Convolution, bias: Tensor | None, tile: int) -> Tensor:
         columns, each = c.images * image, c.rows * image
         panel = c.rows * depth * item
         a_places = _along((c.groups, parts * panel)), _along((parts, panel))
-        out_places, to, out_image = _along((c.groups, each * item)), (image * item, item), c.groups * each * item
+        out_places, to, out_image = (
+            _along((c.groups, each * item)),
+            (image * item, item),
+            c.groups * each * item,
+        )
         steps = [0, c.x_steps[1], c.x_steps[0], *c.x_steps[3:]]
         geometry = c._replace(v=[c.images, *c.v[1:]], x_steps=steps).geometry()
     numbers = stacks * c.rows * columns
@@ -185,7 +192,14 @@ def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
     a, x, columns, terms = c.a, c.x, prod(c.v), prod(c.r)
     width = broad(x)
     panels = c.images * c.groups * -(-columns // width)
-    most = min(panels, max(1, choices.row(a._accelerator).packed_bytes // (terms * width * computed(x.dtype).itemsize)))
+    most = min(
+        panels,
+        max(
+            1,
+            choices.row(a._accelerator).packed_bytes
+            // (terms * width * computed(x.dtype).itemsize),
+        ),
+    )
 
     def copies() -> Panels:
         to, given = empty((most * width * terms,), x, computed(x.dtype)), c.geometry()
