@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace rushlight::devices {
 
@@ -115,6 +116,8 @@ using Convolve = Code(Handle, const void*, Handle, const void*, Handle, const vo
   X(kRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED, 2)
 
 #define RUSHLIGHT_CUBLAS_NUMBERS(X)                 \
+  X(kInvalidValue, CUBLAS_STATUS_INVALID_VALUE, 7)  \
+  X(kArchMismatch, CUBLAS_STATUS_ARCH_MISMATCH, 8)  \
   X(kNotSupported, CUBLAS_STATUS_NOT_SUPPORTED, 15) \
   X(kAsItIs, CUBLAS_OP_N, 0)                        \
   X(kTransposed, CUBLAS_OP_T, 1)                    \
@@ -128,18 +131,18 @@ using Convolve = Code(Handle, const void*, Handle, const void*, Handle, const vo
   X(kTf32Math, CUBLAS_TF32_TENSOR_OP_MATH, 3)       \
   X(kUsualAlgorithm, CUBLAS_GEMM_DEFAULT, -1)
 
-#define RUSHLIGHT_CUDNN_NUMBERS(X)                 \
-  X(kCannot, CUDNN_STATUS_NOT_SUPPORTED, 3000)     \
-  X(kCannotEnd, CUDNN_STATUS_INTERNAL_ERROR, 4000) \
-  X(kFloat, CUDNN_DATA_FLOAT, 0)                   \
-  X(kDouble, CUDNN_DATA_DOUBLE, 1)                 \
-  X(kHalf, CUDNN_DATA_HALF, 2)                     \
-  X(kBfloat16, CUDNN_DATA_BFLOAT16, 9)             \
-  X(kRows, CUDNN_TENSOR_NCHW, 0)                   \
-  X(kCrossCorrelation, CUDNN_CROSS_CORRELATION, 1) \
-  X(kDefaultMath, CUDNN_DEFAULT_MATH, 0)           \
-  X(kTensorMath, CUDNN_TENSOR_OP_MATH, 1)          \
-  X(kFmaMath, CUDNN_FMA_MATH, 3)                   \
+#define RUSHLIGHT_CUDNN_NUMBERS(X)                         \
+  X(kCannot, CUDNN_STATUS_NOT_SUPPORTED, 3000)             \
+  X(kExecutionFailed, CUDNN_STATUS_EXECUTION_FAILED, 5000) \
+  X(kFloat, CUDNN_DATA_FLOAT, 0)                           \
+  X(kDouble, CUDNN_DATA_DOUBLE, 1)                         \
+  X(kHalf, CUDNN_DATA_HALF, 2)                             \
+  X(kBfloat16, CUDNN_DATA_BFLOAT16, 9)                     \
+  X(kRows, CUDNN_TENSOR_NCHW, 0)                           \
+  X(kCrossCorrelation, CUDNN_CROSS_CORRELATION, 1)         \
+  X(kDefaultMath, CUDNN_DEFAULT_MATH, 0)                   \
+  X(kTensorMath, CUDNN_TENSOR_OP_MATH, 1)                  \
+  X(kFmaMath, CUDNN_FMA_MATH, 3)                           \
   X(kDeterministic, CUDNN_DETERMINISTIC, 1)
 
 #define RUSHLIGHT_NUMBER(name, theirs, number) name = number,
