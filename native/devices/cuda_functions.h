@@ -110,6 +110,9 @@ using Convolve = Code(Handle, const void*, Handle, const void*, Handle, const vo
   X(kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY, 2)                          \
   X(kNotReady, CUDA_ERROR_NOT_READY, 600)                               \
   X(kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS, 700)                   \
+  X(kTimeout, CUDA_ERROR_LAUNCH_TIMEOUT, 702)                           \
+  X(kAssert, CUDA_ERROR_ASSERT, 710)                                    \
+  X(kStackError, CUDA_ERROR_HARDWARE_STACK_ERROR, 714)                  \
   X(kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED, 719)                       \
   X(kDisableTiming, CU_EVENT_DISABLE_TIMING, 2)                         \
   X(kNonBlocking, CU_STREAM_NON_BLOCKING, 1)                            \
