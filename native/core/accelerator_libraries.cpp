@@ -35,23 +35,23 @@ PyObject* open_library_there(PyObject*, PyObject* args) {
 
 PyObject* text(const std::string& why) { return PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size())); }
 
-// accelerator_multiply(a, b, out, (rows, columns, depth, stacks), three times (turned, line, stack), alpha, beta, tf32): "", or why
+// accelerator_multiply(a, b, out, (rows, columns, depth, stacks), three times (turned, line, stack), alpha, beta, tf32, reduced): "", or why
 // cuBLAS did not.
 PyObject* multiply(PyObject*, PyObject* args) {
   PyObject* o[3];
   long long rows, columns, depth, stacks, lines[3], steps[3];
-  int turned[3], tf32;
+  int turned[3], tf32, reduced;
   double alpha, beta;
-  if (!PyArg_ParseTuple(args, "OOO(LLLL)(pLL)(pLL)(pLL)ddp", &o[0], &o[1], &o[2], &rows, &columns, &depth, &stacks, &turned[0],
+  if (!PyArg_ParseTuple(args, "OOO(LLLL)(pLL)(pLL)(pLL)ddpp", &o[0], &o[1], &o[2], &rows, &columns, &depth, &stacks, &turned[0],
                         &lines[0], &steps[0], &turned[1], &lines[1], &steps[1], &turned[2], &lines[2], &steps[2], &alpha, &beta,
-                        &tf32))
+                        &tf32, &reduced))
     return nullptr;
   const auto of = [&](int i) { return devices::Matrices{first_of(o[i]), turned[i] != 0, lines[i], steps[i]}; };
   const devices::Matrices a = of(0), b = of(1), out = of(2);
   if (PyErr_Occurred()) return nullptr;
   const Tensor* like = as_tensor(o[2]);
   return text(devices::multiply(accelerator_number(like->device()),
-                                {like->dtype, rows, columns, depth, stacks, a, b, out, alpha, beta, tf32 != 0}));
+                                {like->dtype, rows, columns, depth, stacks, a, b, out, alpha, beta, tf32 != 0, reduced != 0}));
 }
 
 // The numbers of a tuple; fewer with an exception.

@@ -118,20 +118,21 @@ using Convolve = Code(Handle, const void*, Handle, const void*, Handle, const vo
   X(kNonBlocking, CU_STREAM_NON_BLOCKING, 1)                            \
   X(kRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED, 2)
 
-#define RUSHLIGHT_CUBLAS_NUMBERS(X)                 \
-  X(kInvalidValue, CUBLAS_STATUS_INVALID_VALUE, 7)  \
-  X(kArchMismatch, CUBLAS_STATUS_ARCH_MISMATCH, 8)  \
-  X(kNotSupported, CUBLAS_STATUS_NOT_SUPPORTED, 15) \
-  X(kAsItIs, CUBLAS_OP_N, 0)                        \
-  X(kTransposed, CUBLAS_OP_T, 1)                    \
-  X(kReal32, CUDA_R_32F, 0)                         \
-  X(kReal64, CUDA_R_64F, 1)                         \
-  X(kReal16, CUDA_R_16F, 2)                         \
-  X(kRealB16, CUDA_R_16BF, 14)                      \
-  X(kCompute32, CUBLAS_COMPUTE_32F, 68)             \
-  X(kCompute64, CUBLAS_COMPUTE_64F, 70)             \
-  X(kUsualMath, CUBLAS_DEFAULT_MATH, 0)             \
-  X(kTf32Math, CUBLAS_TF32_TENSOR_OP_MATH, 3)       \
+#define RUSHLIGHT_CUBLAS_NUMBERS(X)                                       \
+  X(kInvalidValue, CUBLAS_STATUS_INVALID_VALUE, 7)                        \
+  X(kArchMismatch, CUBLAS_STATUS_ARCH_MISMATCH, 8)                        \
+  X(kNotSupported, CUBLAS_STATUS_NOT_SUPPORTED, 15)                       \
+  X(kAsItIs, CUBLAS_OP_N, 0)                                              \
+  X(kTransposed, CUBLAS_OP_T, 1)                                          \
+  X(kReal32, CUDA_R_32F, 0)                                               \
+  X(kReal64, CUDA_R_64F, 1)                                               \
+  X(kReal16, CUDA_R_16F, 2)                                               \
+  X(kRealB16, CUDA_R_16BF, 14)                                            \
+  X(kCompute32, CUBLAS_COMPUTE_32F, 68)                                   \
+  X(kCompute64, CUBLAS_COMPUTE_64F, 70)                                   \
+  X(kUsualMath, CUBLAS_DEFAULT_MATH, 0)                                   \
+  X(kTf32Math, CUBLAS_TF32_TENSOR_OP_MATH, 3)                             \
+  X(kNoReducedSums, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION, 16) \
   X(kUsualAlgorithm, CUBLAS_GEMM_DEFAULT, -1)
 
 #define RUSHLIGHT_CUDNN_NUMBERS(X)                         \

@@ -110,7 +110,7 @@ std::string multiply(int device, const Product& p) {
   Cublas& blas = opened<Cublas>(device, "cuBLAS");
   const std::lock_guard<std::mutex> guard(blas.lock);
   queue_of(device);  // this thread's context
-  CHECK_BLAS(cublasSetMathMode, blas.handle, p.tf32 ? kTf32Math : kUsualMath);
+  CHECK_BLAS(cublasSetMathMode, blas.handle, (p.tf32 ? kTf32Math : kUsualMath) | (p.reduced ? 0 : kNoReducedSums));
   const int type = of_four(p.dtype, kReal16, kRealB16, kReal32, kReal64);
   const Factor alpha(p.alpha), beta(p.beta);
   const auto turned = [](const Matrices& m) { return m.turned ? kTransposed : kAsItIs; };

@@ -23,7 +23,7 @@ struct Product {
   int64_t rows, columns, depth, stacks;
   Matrices a, b, out;
   double alpha, beta;
-  bool tf32;
+  bool tf32, reduced;  // float32 as TF32; parts of a sum of halves may be added up as halves
 };
 
 enum class Wanted : uint8_t { Output, Input, Weight };

@@ -695,6 +695,7 @@ def accelerator_multiply(
     alpha: float,
     beta: float,
     tf32: bool,
+    reduced: bool,
 ) -> str: ...
 def accelerator_convolve(
     wanted: int, x: Tensor, w: Tensor, y: Tensor, *sizes: tuple[int, ...] | int
