@@ -33,9 +33,10 @@ def compiler() -> str | None:
 
 @cache
 def library() -> Path:
-    """The path of the stand-in, which is libcuda and NVRTC at once; built where it is not yet."""
-    names = "here.h", "nvrtc.cpp", "driver.cpp", "declared.h"
-    sources = {name: (HERE / name).read_bytes() for name in names if (HERE / name).exists()}
+    """The path of the stand-in: libcuda, NVRTC, cuBLAS and cuDNN at once; built where it is not."""
+    names = "here.h", "nvrtc.cpp", "driver.cpp", "declared.h", "queue.h", "libraries.cpp"
+    functions = HERE.parents[2] / "native/devices/cuda_functions.h"
+    sources = {path.name: path.read_bytes() for path in (*(HERE / name for name in names), functions)}
     digest = hashlib.sha256(b"\0".join([FLAGS.encode(), *sources.values()]))
     version = subprocess.run([str(compiler()), "--version"], capture_output=True, check=True).stdout
     digest.update(version)
