@@ -101,6 +101,11 @@ def fail(function: str, code: int, after: int = 0) -> None:
     opened().standin_fail(function.encode(), code, after)
 
 
+def number(name: str) -> ctypes.c_int:
+    """A number that the stand-in shows by a name, such as "standin_algorithm"."""
+    return ctypes.c_int.in_dll(opened(), name)
+
+
 class Failed(RuntimeError):
     """A call's error."""
 
