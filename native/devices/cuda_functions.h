@@ -69,7 +69,7 @@ struct Algorithm {
 
 #define RUSHLIGHT_CUBLAS(X)                                                                                                       \
   X(cublasCreate_v2, Code(Handle*))                                                                                               \
-  X(cublasGetStatusString, const char*(Code))                                                                                     \
+  X(cublasGetStatusName, const char*(Code))                                                                                       \
   X(cublasSetStream_v2, Code(Handle, Handle))                                                                                     \
   X(cublasSetWorkspace_v2, Code(Handle, void*, size_t))                                                                           \
   X(cublasSetMathMode, Code(Handle, int))                                                                                         \

@@ -69,7 +69,7 @@ void check(Code code, const char* text, const char* function) {
 }
 
 #define CHECK_BLAS(name, ...) \
-  if (const Code code = blas.call.name(__VA_ARGS__)) check(code, blas.call.cublasGetStatusString(code), #name)
+  if (const Code code = blas.call.name(__VA_ARGS__)) check(code, blas.call.cublasGetStatusName(code), #name)
 #define CHECK_DNN(name, ...) \
   if (const Code code = dnn.call.name(__VA_ARGS__)) check(code, dnn.call.cudnnGetErrorString(code), #name)
 
@@ -121,7 +121,7 @@ std::string multiply(int device, const Product& p) {
       number(p.b.line), p.b.stack, p.a.first, type, number(p.a.line), p.a.stack, beta.of(p.dtype), p.out.first, type,
       number(p.out.line), p.out.stack, number(p.stacks), p.dtype == DType::F64 ? kCompute64 : kCompute32, kUsualAlgorithm);
   if (!code) return "";
-  const std::string why = said(blas.call.cublasGetStatusString(code), "cublasGemmStridedBatchedEx") + " for " +
+  const std::string why = said(blas.call.cublasGetStatusName(code), "cublasGemmStridedBatchedEx") + " for " +
                           std::to_string(p.stacks) + " products of " + std::to_string(p.rows) + " x " + std::to_string(p.depth) +
                           " and " + std::to_string(p.depth) + " x " + std::to_string(p.columns);
   if (code == kInvalidValue || code == kArchMismatch || code == kNotSupported) return why;

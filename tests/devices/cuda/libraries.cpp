@@ -96,7 +96,7 @@ Code cublasCreate_v2(Handle* handle) {
   return 0;
 }
 
-const char* cublasGetStatusString(Code code) {
+const char* cublasGetStatusName(Code code) {
   return code == kNotInitialized ? "CUBLAS_STATUS_NOT_INITIALIZED"
          : code == kInvalidValue ? "CUBLAS_STATUS_INVALID_VALUE"
          : code == kNotSupported ? "CUBLAS_STATUS_NOT_SUPPORTED"
