@@ -17,6 +17,7 @@ _standin.prepare()
 
 import rushlight as torch  # noqa: E402
 from rushlight import _core  # noqa: E402
+from rushlight._devices import choices  # noqa: E402
 from rushlight.backends import cuda, cudnn  # noqa: E402
 from rushlight.ops.matrix.there import library  # noqa: E402
 
@@ -199,6 +200,16 @@ def test_small_products_and_whole_numbers_are_ours():
     whole = torch.full((130, 147), 2).to(CUDA)
     assert (whole @ whole.t()).cpu().tolist() == [[588] * 130] * 130
     computed()
+
+
+def test_what_is_large_is_the_devices_choice():
+    (a, x), (b, y) = there(20, 30), there(30, 40)
+    with choices.using(a._accelerator, least_library=20 * 30 * 40):
+        near(a @ b, *swapped(multiplied(x, y), torch.float32))
+    computed(cublas=1)
+    with choices.using(a._accelerator, least_library=20 * 30 * 40 + 1):
+        a @ b
+    computed(cublas=1)
 
 
 # ---- how numbers are rounded

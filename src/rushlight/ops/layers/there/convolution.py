@@ -11,19 +11,30 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ...._core import Tensor, kernels
-from ...._devices.launch import Ints, code, computed, empty, made, rows, start
+from ...._devices import choices
 from ...._devices.accelerators import numbered
+from ...._devices.launch import Ints, code, computed, empty, made, number, rows, start
 from ...._devices.there import numbers_of, struct_of, there
-from ...matrix.there.products import Matrices, Panels, broad, matrices, one, product, stored
+from ...matrix.there.products import (
+    WIDE_GROUP,
+    Matrices,
+    Panels,
+    broad,
+    matrices,
+    one,
+    product,
+    stored,
+    tiles,
+)
 from .. import unfold
 from .cudnn import INPUT, OUTPUT, WEIGHT, biased, convolved
 
 _N = numbers_of("convolution.cl")
 _GEOMETRY = struct_of("convolution.cl", "Geometry")
 _PATCHES = struct_of("convolution.cl", "Patches")
-_TILES, _LEAST = 2048, 256  # sums are cut where there are fewer tiles, into pieces of so many terms
-# Products of packed copies: what they multiply at least, and bytes of patches at a time.
-_SMALL, _COPIED = 1 << 17, 1 << 26
+_PRODUCT = struct_of("products.cl", "Product")
+_LAYOUT = struct_of("products.cl", "Layout")
+_views = kernels
 
 
 def _three(values: Ints, fill: int) -> list[int]:
@@ -54,6 +65,7 @@ class _Convolution(NamedTuple):
     over: Ints
     a_steps: Ints
     x_steps: Ints
+    kind: str = ""  # "weight" for that gradient, which has no bias; "input"
 
     def geometry(self, pieces: int = 1) -> bytes:
         return _GEOMETRY.pack(
@@ -78,20 +90,24 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
     a, x, out = c.a, c.x, c.out
     if not out.numel():
         return out
-    added = None if bias is None else rows(bias)
-    if out.numel() * prod(c.r) >= _SMALL and numbered(a._accelerator).facts.is_cpu:
+    added, device = None if bias is None else rows(bias), a._accelerator
+    columns, terms, chosen = prod(c.v), prod(c.r), choices.row(device)
+    if numbered(device).facts.is_cpu and out.numel() * terms >= chosen.least_convolution:
         return _run_packed(c, added)
-    tiles = c.images * c.groups * -(-c.rows // _N.TILE) * -(-prod(c.v) // _N.TILE)
-    lines = prod(c.r[:3])
-    pieces = (
-        1 if bias is not None else max(1, min(_TILES // tiles, lines, lines * c.r[3] // _LEAST))
-    )
+    sizes = c.rows, c.images * columns, terms
+    way, tile = choices.product(device, a.dtype, sizes, terms, c.groups)
+    if way == "TILES" and terms < 1 << 31:
+        return _run_tiles(c, added, tile)
+    work_items = c.images * c.groups * -(-c.rows // _N.TILE) * -(-columns // _N.TILE)
+    lines, pieces = prod(c.r[:3]), 1
+    if bias is None:
+        pieces = min(lines, choices.pieces(device, "", work_items, 1, terms))
     target = out
     if pieces > 1:
         target = empty((pieces, out.numel()), out, computed(out.dtype))
     types = int(bias is not None), code(a), code(target)
     whole = a, x, added, target, c.geometry(pieces), *types
-    start("convolution.cl", "convolve", pieces * tiles, a, *whole, more=stored(a))
+    start("convolution.cl", "convolve", pieces * work_items, a, *whole, more=stored(a))
     if pieces > 1:
         ones, n = matrices(one(target), (), ""), out.numel()
         flat = Matrices(out, (), 0, 1)
@@ -99,12 +115,78 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
     return out
 
 
+def _along(*steps: tuple[int, int]) -> bytes:
+    """A layout of dimensions, each a size and a stride in bytes."""
+    sizes, strides = ([*numbers, *[0] * (6 - len(steps))] for numbers in zip(*steps, strict=True))
+    return _LAYOUT.pack(ndim=len(steps), sizes=sizes, strides=strides)
+
+
+def _run_tiles(c: _Convolution, bias: Tensor | None, tile: int) -> Tensor:
+    """The same by tiles in shared memory; see convolution.cl for the stacks and parts."""
+    item, out, device = c.a.element_size(), c.out, c.a._accelerator
+    if c.kind == "weight":
+        a, taps, depth, parts = rows(c.a), prod(c.v[1:]), prod(c.r[1:]), c.r[0]
+        columns, stacks, image, name = c.v[0], c.groups * taps, 0, "weight_tiles"
+        whole, each = c.groups * c.rows * depth, c.rows * columns * taps
+        a_places = _along((c.groups, c.rows * depth * item), (taps, 0)), _along((parts, whole * item))
+        out_places = _along((c.groups, each * item), (taps, item))
+        to, out_image, geometry = (columns * taps * item, taps * item), 0, c.geometry()
+    else:
+        a, parts, depth = _by_taps(c), prod(c.r[1:]), c.r[0]
+        image, stacks, name = prod(c.v), c.groups, "convolve_tiles"
+        columns, each = c.images * image, c.rows * image
+        panel = c.rows * depth * item
+        a_places = _along((c.groups, parts * panel)), _along((parts, panel))
+        out_places, to, out_image = _along((c.groups, each * item)), (image * item, item), c.groups * each * item
+        steps = [0, c.x_steps[1], c.x_steps[0], *c.x_steps[3:]]
+        geometry = c._replace(v=[c.images, *c.v[1:]], x_steps=steps).geometry()
+    numbers = stacks * c.rows * columns
+    groups = stacks * -(-c.rows // tile) * -(-columns // tile)
+    pieces = choices.pieces(device, "TILES", groups, numbers, parts * depth)
+    given = _PRODUCT.pack(
+        stacks=stacks,
+        rows=c.rows,
+        columns=columns,
+        depth=depth,
+        parts=parts,
+        pieces=pieces,
+        a=(depth * item, item),
+        b=(0, 0),
+        bias=(item, 0),
+        out=to,
+        a_places=a_places,
+        b_places=a_places,
+        bias_places=_along((c.groups, c.rows * item)),
+        out_places=out_places,
+        image=image,
+        out_image=out_image,
+    )
+    more = tiles(a, tile, 0) + (" -DIMAGES" if image else "")
+    target = out if pieces == 1 else empty((pieces * numbers,), out, computed(out.dtype))
+    factors = number(1, a), number(int(bias is not None), a)
+    ends = bias, target, given, *factors, geometry
+    items = pieces * groups * WIDE_GROUP
+    start("convolution.cl", name, items, a, a, c.x, *ends, more=more, group=WIDE_GROUP)
+    if pieces > 1:
+        rest = target, bias, out, given, *factors, code(out), code(out)
+        start("convolution.cl", "sum_pieces", numbers, a, *rest, more=more)
+    return out
+
+
+def _by_taps(c: _Convolution) -> Tensor:
+    """A copy of the weight: of each group and tap a matrix of rows and terms."""
+    w = rows(c.a)
+    split = _views.view(w, (c.groups, w.shape[0] // c.groups, w.shape[1], *c.r[1:]))
+    lines = (2, 1) if c.kind == "input" else (1, 2)
+    return rows(_views.permute(split, (0, 3, 4, 5, *lines)))
+
+
 def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
     """The same from copies of the matrix and of the patches; of these, not all at a time."""
     a, x, columns, terms = c.a, c.x, prod(c.v), prod(c.r)
     width = broad(x)
     panels = c.images * c.groups * -(-columns // width)
-    most = min(panels, max(1, _COPIED // (terms * width * computed(x.dtype).itemsize)))
+    most = min(panels, max(1, choices.row(a._accelerator).packed_bytes // (terms * width * computed(x.dtype).itemsize)))
 
     def copies() -> Panels:
         to, given = empty((most * width * terms,), x, computed(x.dtype)), c.geometry()
@@ -173,7 +255,7 @@ def convolution_input(
     places = [1] * 3, back, _three(padding, 0), _three(stride, 1)
     a_steps = [channels * of_w[0], of_w[1], of_w[0], *of_w[2:]]
     x_steps = [of_g[0], channels * of_g[1], 0, of_g[1], *of_g[2:]]
-    c = _Convolution(w, g, out, g.shape[0], groups, size, v, r, *places, a_steps, x_steps)
+    c = _Convolution(w, g, out, g.shape[0], groups, size, v, r, *places, a_steps, x_steps, "input")
     return _run(c, bias)
 
 
@@ -190,7 +272,8 @@ def convolution_weight(
     places = _three(dilation, 1), _three(stride, 1), [-p for p in _three(padding, 0)], [1] * 3
     a_steps = [size * of_g[1], of_g[1], of_g[0], *of_g[2:]]
     x_steps = [0, channels * of_x[1], of_x[1], of_x[0], *of_x[2:]]
-    return _run(_Convolution(g, x, out, 1, groups, size, v, r, *places, a_steps, x_steps))
+    c = _Convolution(g, x, out, 1, groups, size, v, r, *places, a_steps, x_steps, "weight")
+    return _run(c)
 
 
 # ---- patches as columns

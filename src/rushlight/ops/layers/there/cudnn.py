@@ -7,13 +7,12 @@ from ...._base import determinism
 from ...._core import Tensor
 from ...._devices.launch import Ints, rows
 from ....backends import cudnn
-from ...matrix.there.library import done, is_here
+from ...matrix.there.library import done, is_for
 
 __all__ = ["INPUT", "OUTPUT", "WEIGHT", "biased", "convolved"]
 
 OUTPUT, INPUT, WEIGHT = range(3)  # `Wanted` of native/devices/libraries.h
-_WORK, _MOST = 1 << 21, 1 << 31
-"""Products of two numbers, of which smaller convolutions have fewer; elements that are too many."""
+_MOST = 1 << 31  # elements that are too many
 
 
 def convolved(
@@ -29,21 +28,20 @@ def convolved(
     """Compute images x, weights w or results y from the other two. Whether cuDNN did."""
     given = [x, w, y]
     result = given[wanted]
-    if not cudnn.enabled or w.numel() == 0 or y.numel() * (w.numel() // w.shape[0]) < _WORK:
+    sizes = [t.numel() for t in given]
+    if not cudnn.enabled or not min(sizes) or max(sizes) >= _MOST or not 3 <= x.dim() <= 5:
         return False
-    if not x.numel() or not result.is_contiguous() or not is_here(x, "cudnn"):
+    if not is_for("cudnn", x, y.numel() * (w.numel() // w.shape[0])):
         return False
-    if not 3 <= x.dim() <= 5 or max(t.numel() for t in given) >= _MOST:
-        return False
-    if any(t.dtype is not x.dtype for t in given):
+    if not result.is_contiguous() or not x.dtype is w.dtype is y.dtype:
         return False
     lines = x.dim() == 3  # are images of one row
-    sizes = [(*t.shape[:2], *(1,) * lines, *t.shape[2:]) for t in given]
+    shapes = [(*t.shape[:2], *(1,) * lines, *t.shape[2:]) for t in given]
     places = (*(0,) * lines, *padding), (*(1,) * lines, *stride), (*(1,) * lines, *dilation)
     tensors = [t if t is result else rows(t) for t in given]
     deterministic = cudnn.deterministic or determinism.level > 0
     how = groups, cudnn.allow_tf32, deterministic
-    return done("cudnn", _core.accelerator_convolve(wanted, *tensors, *sizes, *places, *how))
+    return done("cudnn", _core.accelerator_convolve(wanted, *tensors, *shapes, *places, *how))
 
 
 def biased(out: Tensor, bias: Tensor | None) -> Tensor:

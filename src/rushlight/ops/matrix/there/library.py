@@ -13,13 +13,13 @@ from .... import _core
 from ...._base import dtypes
 from ...._core import Tensor
 from ...._devices.accelerators import library_of_nvidia, numbered
+from ...._devices.choices import row
 from ...._devices.launch import Ints
 from ....backends import cuda
 
-__all__ = ["Matrices", "Planned", "done", "is_here", "planned", "taken", "why_not"]
+__all__ = ["Matrices", "Planned", "done", "is_for", "planned", "taken", "why_not"]
 
-_NARROW, _WORK = 16, 1 << 21
-"""Smaller products cost more to start than to compute: a side, and products of two numbers."""
+_NARROW = 16  # a matrix of less is read once, and nothing is gained
 _TYPES = frozenset((dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64))
 taken: Counter[str] = Counter()
 """How many calls each library computed, and how many it refused for which reason."""
@@ -38,12 +38,12 @@ def why_not(device: int, name: str) -> str:
     return ""
 
 
-def is_here(like: Tensor, name: str) -> bool:
-    """Whether a library may compute with a tensor."""
+def is_for(name: str, like: Tensor, multiplied: int) -> bool:
+    """Whether a library computes what multiplies so much, with tensors like this."""
     device: Any = like._accelerator
-    return bool(
-        numbered(device).facts.warp and like.dtype in _TYPES and not why_not(device, name)
-    )
+    if not numbered(device).facts.warp or multiplied < row(device).least_library:
+        return False
+    return like.dtype in _TYPES and not why_not(device, name)
 
 
 def done(name: str, refusal: str) -> bool:
@@ -89,10 +89,10 @@ def planned(
 ) -> Planned | None:
     """The product for cuBLAS, see `product`; None where it is small, where operands do not lie as
     cuBLAS reads them, or without cuBLAS."""
-    (m, n, k), like, dtype = sizes, out.tensor, out.tensor.dtype
-    if min(m, n) < _NARROW or prod(lead) * m * n * k < _WORK or a.tensor.dtype is not dtype:
+    (m, n, k), like = sizes, out.tensor
+    if min(sizes) < _NARROW or not a.tensor.dtype is b.tensor.dtype is like.dtype:
         return None
-    if b.tensor.dtype is not dtype or not is_here(like, "cublas"):
+    if not is_for("cublas", like, prod(lead) * m * n * k):
         return None
     # What is summed over makes longer sums, and stacks that share b make one matrix of more rows.
     terms, (along_a, along_b) = _joined(
