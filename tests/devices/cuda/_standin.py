@@ -35,8 +35,8 @@ def compiler() -> str | None:
 def library() -> Path:
     """The path of the stand-in: libcuda, NVRTC, cuBLAS and cuDNN at once; built where it is not."""
     names = "here.h", "nvrtc.cpp", "driver.cpp", "declared.h", "queue.h", "libraries.cpp"
-    functions = HERE.parents[2] / "native/devices/cuda_functions.h"
-    sources = {path.name: path.read_bytes() for path in (*(HERE / name for name in names), functions)}
+    paths = [*(HERE / name for name in names), HERE.parents[2] / "native/devices/cuda_functions.h"]
+    sources = {path.name: path.read_bytes() for path in paths}
     digest = hashlib.sha256(b"\0".join([FLAGS.encode(), *sources.values()]))
     version = subprocess.run([str(compiler()), "--version"], capture_output=True, check=True).stdout
     digest.update(version)

@@ -1,11 +1,13 @@
-"""Products by cuBLAS and convolutions by cuDNN, as their stand-ins compute them (libraries.cpp): that
-the calls say which numbers lie where, that work is queued in order, and what is done without a
-library. What is expected is computed by NumPy in float64. The libraries themselves are not proven.
+"""Products by cuBLAS and convolutions by cuDNN, as their stand-ins compute them (libraries.cpp).
+
+Proven: that the calls say which numbers lie where, that work is queued in order, and what is done
+without a library. What is expected is computed by NumPy in float64. Not proven: the libraries.
 """
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import _standin
 import numpy as np
@@ -15,10 +17,11 @@ if _standin.compiler() is None:
     pytest.skip("there is no C++ compiler", allow_module_level=True)
 _standin.prepare()
 
+from rushlight.backends import cuda, cudnn  # noqa: E402
+
 import rushlight as torch  # noqa: E402
 from rushlight import _core  # noqa: E402
 from rushlight._devices import choices  # noqa: E402
-from rushlight.backends import cuda, cudnn  # noqa: E402
 from rushlight.ops.matrix.there import library  # noqa: E402
 
 CUDA = torch.device("cuda")
@@ -53,9 +56,11 @@ def there(*shape, dtype=torch.float32):
 
 
 def near(found, expected, dtype, terms=0.0, also=0.0):
-    """The result is rounded once, sums are computed at least in float32, and each of its `terms` is
-    rounded there; `terms` is the depth times the sum of their absolute values."""
-    narrow = max(ROUNDING[dtype], 0) if dtype is not torch.float64 else 2.0**-53
+    """The result is rounded once; each of its terms was, in float32 or better, and so was each sum.
+
+    terms: the depth times the sum of the terms' absolute values; also: of a rounding more.
+    """
+    narrow = ROUNDING[dtype]
     sums = min(narrow, 2.0**-24)
     bound = narrow * np.abs(expected) * 1.01 + 2 * sums * terms + also
     tiny = 2.0**-24 if dtype is torch.float16 else 0
@@ -71,9 +76,7 @@ def multiplied(a, b):
 
 def computed(cublas=0, cudnn=0):
     """The libraries computed so many calls, and refused none."""
-    assert library.taken == {
-        name: n for name, n in (("cublas", cublas), ("cudnn", cudnn)) if n
-    }
+    assert library.taken == {name: n for name, n in (("cublas", cublas), ("cudnn", cudnn)) if n}
 
 
 # ---- products
@@ -178,7 +181,7 @@ def test_linear_layers_and_all_their_gradients():
 
 
 def test_the_gradient_of_a_shared_matrix_is_one_product_of_all_rows():
-    (a, x), (b, y), (g, z) = there(4, 70, 90), there(90, 100), there(4, 70, 100)
+    (a, x), (b, _), (g, z) = there(4, 70, 90), there(90, 100), there(4, 70, 100)
     b.requires_grad_()
     (a @ b).backward(g)
     near(b.grad, *swapped(multiplied(x.reshape(280, 90).T, z.reshape(280, 100)), torch.float32))
@@ -263,7 +266,8 @@ def meetings(x, w, g, stride, padding, dilation, groups):
     for tap in np.ndindex(*w.shape[2:]):
         first = [tap[d] * dilation[d] for d in dims]
         seen = tuple(
-            slice(first[d], first[d] + (g.shape[2 + d] - 1) * stride[d] + 1, stride[d]) for d in dims
+            slice(first[d], first[d] + (g.shape[2 + d] - 1) * stride[d] + 1, stride[d])
+            for d in dims
         )
         for group in range(groups):
             ins = slice(group * of_in, (group + 1) * of_in)
@@ -306,7 +310,9 @@ def test_convolutions_and_their_gradients(case, dtype):
     sizes = meetings(*map(np.abs, (of_x, of_w, of_g)), *how, groups)
     counts = of_w[0].size, of_w.size // of_w.shape[1], of_g[:, 0].size
     of_b = of_b.reshape(-1, *[1] * (len(x_shape) - 2))
-    twice = ROUNDING[dtype] * np.abs(expected[0]) * 1.01  # the sum is rounded, then the bias is added
+    twice = (
+        ROUNDING[dtype] * np.abs(expected[0]) * 1.01
+    )  # the sum is rounded, then the bias is added
     near(y.detach(), expected[0] + of_b, dtype, counts[0] * sizes[0], also=twice)
     near(x.grad, expected[1], dtype, counts[1] * sizes[1])
     near(w.grad, expected[2], dtype, counts[2] * sizes[2])
@@ -331,11 +337,32 @@ def convolved(x, w):
     return F.conv2d(x, w, padding=1)
 
 
+def test_convolutions_of_views():
+    (x, of_x), (w, of_w) = there(2, 32, 21, 20), there(32, 3, 3, 16)
+    (g, of_g), how = there(20, 21, 32, 2), ((1, 1), (1, 1), (1, 1), 1)
+    x, of_x = x[:, ::2].transpose(2, 3), of_x[:, ::2].swapaxes(2, 3)
+    w, of_w = w.permute(0, 3, 1, 2), of_w.transpose(0, 3, 1, 2)
+    g, of_g = g.permute(3, 2, 0, 1), of_g.transpose(3, 2, 0, 1)
+    x.requires_grad_()
+    w.requires_grad_()
+    with cudnn.flags(enabled=True, allow_tf32=False):
+        y = convolved(x, w)
+        y.backward(g)
+    expected = meetings(of_x, of_w, of_g, *how)
+    sizes = meetings(*map(np.abs, (of_x, of_w, of_g)), *how)
+    for found, exact, size in zip((y.detach(), x.grad, w.grad), expected, sizes, strict=True):
+        near(found, exact, torch.float32, 840 * size)
+    computed(cudnn=3)
+
+
 def test_tf32_of_convolutions_is_on_as_in_pytorch():
     (x, of_x), (w, of_w) = there(2, 16, 20, 21), there(32, 16, 3, 3)
     g = np.zeros((2, 32, 20, 21))
     how = g, (1, 1), (1, 1), (1, 1), 1
-    short, exact = meetings(shortened(of_x), shortened(of_w), *how)[0], meetings(of_x, of_w, *how)[0]
+    short, exact = (
+        meetings(shortened(of_x), shortened(of_w), *how)[0],
+        meetings(of_x, of_w, *how)[0],
+    )
     sizes = 144 * meetings(np.abs(of_x), np.abs(of_w), *how)[0]
     assert cudnn.allow_tf32
     near(convolved(x, w), short, torch.float32, sizes)
@@ -401,12 +428,12 @@ def test_what_a_library_refuses_is_computed_by_ours():
 def test_what_a_library_meets_is_an_error_with_its_words_and_the_sizes():
     (a, _), (b, _) = there(5, 70, 90), there(5, 90, 80)
     _standin.fail("cublasGemmStridedBatchedEx", 13)
-    words = "CUBLAS_STATUS_EXECUTION_FAILED when calling .* for 5 products of 70 x 90 and 90 x 80"
+    words = r"CUBLAS_STATUS_EXECUTION_FAILED when calling .* for 5 products of 70 x 90 and 90 x 80"
     with pytest.raises(RuntimeError, match=words):
         a @ b
     (x, _), (w, _) = there(2, 16, 20, 24), there(32, 16, 3, 3)
     _standin.fail("cudnnConvolutionForward", 5000)
-    with pytest.raises(RuntimeError, match="CUDNN_STATUS_EXECUTION_FAILED .* 2 x 16 x 20 x 24"):
+    with pytest.raises(RuntimeError, match=r"CUDNN_STATUS_EXECUTION_FAILED .* 2 x 16 x 20 x 24"):
         convolved(x, w)
     a @ b
     computed(cublas=1)
@@ -452,5 +479,6 @@ def test_a_library_that_cannot_start_is_not_here():
 
 
 def test_a_library_that_is_another_is_not_here():
-    other = next(line.split()[-1] for line in open("/proc/self/maps") if "libm.so" in line)
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    other = next(line.split()[-1] for line in maps if "libm.so" in line)
     assert "has no cublasCreate_v2" in ours(f"os.environ['{NAMES[0]}'] = {other!r}")

@@ -66,13 +66,16 @@ class Matrices(NamedTuple):
         return self._replace(row=self.column, column=self.row)
 
 
+_Laid = tuple[bool, int, int]
+
+
 class Planned(NamedTuple):
     """A product as cuBLAS takes it: rows, columns, depth and stacks; of each matrix whether its
     columns lie as lines, and from line to line and from matrix to matrix."""
 
     tensors: tuple[Tensor, Tensor, Tensor]
     sizes: tuple[int, int, int, int]
-    laid: tuple[tuple[bool, int, int], ...]
+    laid: tuple[_Laid, _Laid, _Laid]
 
     def compute(self, alpha: float, beta: float) -> bool:
         """out = alpha * a @ b + beta * out; whether cuBLAS did."""
@@ -80,8 +83,10 @@ class Planned(NamedTuple):
         reduced = allowed.allow_fp16_reduced_precision_reduction
         if not half:
             reduced = allowed.allow_bf16_reduced_precision_reduction
-        numbers = self.sizes, *self.laid, alpha, beta, allowed.allow_tf32, reduced
-        return done("cublas", _core.accelerator_multiply(*self.tensors, *numbers))
+        why = _core.accelerator_multiply(
+            *self.tensors, self.sizes, *self.laid, alpha, beta, allowed.allow_tf32, reduced
+        )
+        return done("cublas", why)
 
 
 def planned(
@@ -114,11 +119,10 @@ def planned(
     a = Matrices(a.tensor, (steps[0],), of_a[-1], along_a[-1])
     b = Matrices(b.tensor, (steps[1],), along_b[-1], b.column)
     out = Matrices(like, (steps[2],), of_out[-1], out.column)
-    if out.column != 1:  # the transposed product
-        a, b, out, m, n = b.turned, a.turned, out.turned, n, m
-    laid = _laid(a, m, k), _laid(b, k, n), _laid(out, m, n)
-    if None in laid or laid[2][0]:
+    of_left, of_right, of_result = _laid(a, m, k), _laid(b, k, n), _laid(out, m, n)
+    if not of_left or not of_right or not of_result or of_result[0]:
         return None
+    laid = of_left, of_right, of_result
     return Planned((a.tensor, b.tensor, like), (m, n, k, stacks), laid)
 
 
@@ -142,7 +146,7 @@ def _joined(sizes: Ints, *strides: Ints) -> tuple[list[int], list[list[int]]]:
     return kept, found
 
 
-def _laid(x: Matrices, rows: int, columns: int) -> tuple[bool, int, int] | None:
+def _laid(x: Matrices, rows: int, columns: int) -> _Laid | None:
     """Whether columns lie as lines, and from line to line and from matrix to matrix; None where
     neither rows nor columns lie without gaps."""
     if x.column == 1 and x.row >= columns:
