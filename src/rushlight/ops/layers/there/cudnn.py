@@ -26,8 +26,7 @@ def convolved(
     groups: int,
 ) -> bool:
     """Compute images x, weights w or results y from the other two. Whether cuDNN did."""
-    given = [x, w, y]
-    result = given[wanted]
+    given, result = [x, w, y], (y, x, w)[wanted]
     sizes = [t.numel() for t in given]
     if not cudnn.enabled or not min(sizes) or max(sizes) >= _MOST or not 3 <= x.dim() <= 5:
         return False
