@@ -5,7 +5,7 @@ from __future__ import annotations
 from .... import _core
 from ...._base import determinism
 from ...._core import Tensor
-from ...._devices.launch import Ints, empty, rows
+from ...._devices.launch import Ints, rows
 from ....backends import cudnn
 from ...matrix.there.library import done, is_for
 
@@ -32,17 +32,14 @@ def convolved(
         return False
     if not is_for("cudnn", x, y.numel() * (w.numel() // w.shape[0])):
         return False
-    if not x.dtype is w.dtype is y.dtype:
+    if not x.dtype is w.dtype is y.dtype or not result.is_contiguous():
         return False
     lines = x.dim() == 3  # are images of one row
     shapes = [(*t.shape[:2], *(1,) * lines, *t.shape[2:]) for t in given]
     places = (*(0,) * lines, *padding), (*(1,) * lines, *stride), (*(1,) * lines, *dilation)
-    target = result if result.is_contiguous() else empty(result.shape, result)
-    tensors = [target if t is result else rows(t) for t in given]
+    tensors = [t if t is result else rows(t) for t in given]
     how = groups, cudnn.allow_tf32, cudnn.deterministic or determinism.level > 0
     why = _core.accelerator_convolve(wanted, *tensors, *shapes, *places, *how)
-    if not why and target is not result:
-        _core.copy_values(result, target)
     return done("cudnn", why)
 
 
