@@ -2,8 +2,10 @@
 
 Proven by it: that the driver is called as CUDA asks (order, sizes, lifetimes, contexts, captures),
 and what kernels compute, as C++ computes that, with barriers, warps and shared memory (here.h).
-Not proven: NVIDIA's compiler (tools/cuda_check.py), any time, and what threads do that really run
-at once: a block's threads take turns.
+With RUSHLIGHT_STANDIN_RACES=1 also that no barrier is missing where threads share memory.
+Not proven: NVIDIA's compiler (tools/cuda_check.py), any time, how tensor cores round, numbers that
+an integer cannot hold (the card takes the nearest), and what threads do that really run at once in
+memory of the device: here they take turns.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 FLAGS = (
-    "-std=c++17 -O1 -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-fast-math "
-    "-ffp-contract=off -fsanitize=alignment,bounds -w"
+    "-std=c++17 -O1 -fPIC -fvisibility=hidden -fno-exceptions -fno-strict-aliasing "
+    "-fno-fast-math -ffp-contract=off -fsanitize=alignment,bounds -w"
 )
 """Of the compiler, for kernel texts."""
 
