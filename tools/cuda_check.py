@@ -51,21 +51,37 @@ def compiled(nvrtc: ctypes.CDLL, text: str, name: str, architecture: str) -> str
     return log.value.decode() or f"error {code}" if code else ""
 
 
+PARTS = "prelude", "elementary", "pairs", "gpu", "tiles"  # of other texts
+MORE = {"products.cl": ["-DTILED"], "softmax.cl": ["-DGROUPS"]}
+
+
+def tiles(file: str, computed: str) -> list[str]:
+    """The options with which products are computed by tiles: types, transpositions, sizes."""
+    kinds = {"float32": ["FLOAT32", "FLOAT32 -DTF32", "FLOAT16", "BFLOAT16"], "float64": ["FLOAT64"]}
+    ways = ["-DA_TURNED=0", "-DA_TURNED=0 -DIMAGES"]
+    if file == "products.cl":
+        ways = [f"-DA_TURNED={a} -DB_TURNED={b}" for a in (0, 1) for b in (0, 1)]
+    return [
+        f"-DROWS={size} -DCOLUMNS={size} {way} -DSTORED=TYPE_{kind}"
+        for kind in kinds.get(computed, ())
+        for size in ((64,) if computed == "float64" else (64, 128))
+        for way in ways
+    ]
+
+
 def texts() -> list[tuple[str, str]]:
     """Every file in every type that T may be, each with a name."""
     found = []
     for path in files().values():
-        if path.stem in ("prelude", "elementary", "pairs"):  # parts of others
+        if path.stem in PARTS:
             continue
         for computed in ("float32", "float64", "int64"):
-            options = [""]
-            if path.name == "products.cl":
-                options = ["", "-DTILED"]
-            if path.name == "softmax.cl":
-                options = ["", "-DGROUPS"]
+            options = ["", *MORE.get(path.name, ())]
+            if path.name in ("products.cl", "convolution.cl"):
+                options += tiles(path.name, computed)
             for more in options:
                 text = text_of(path.name, computed, True, more)
-                found.append((f"{path.name} in {computed}", text))
+                found.append((f"{path.name} in {computed} {more}".rstrip(), text))
     return found
 
 

@@ -7,6 +7,7 @@ the row that was fastest.
 from __future__ import annotations
 
 import contextlib
+import json
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -15,6 +16,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from .. import _core
+from .._base.outside import np
 from .accelerators import Facts, numbered
 
 __all__ = ["Row", "has_tf32", "measure", "pieces", "product", "row", "using", "written"]
@@ -74,7 +77,7 @@ def row(device: int) -> Row:
 
 
 @contextlib.contextmanager
-def using(device: int, **numbers: Any) -> Iterator[None]:
+def using(device: int, /, **numbers: Any) -> Iterator[None]:
     """A block in which some numbers of a device's row are others."""
     before = row(device)
     _chosen[device] = before._replace(**numbers)
@@ -107,8 +110,11 @@ def product(
         return "", 4
     if not facts.warp or not _multiplies(facts, stored):
         return "TILED", 64
-    wide = stacks * -(-m // 128) * -(-n // 128) >= chosen.wide_groups
-    return "TILES", 128 if wide and stored.itemsize < 8 else 64
+    wide, narrow = (-(-m // tile) * -(-n // tile) for tile in (128, 64))
+    idle = wide * 4 > narrow * 1.25  # what tiles have beyond the ends
+    if stored.itemsize > 4 or idle or stacks * wide < chosen.wide_groups:
+        return "TILES", 64
+    return "TILES", 128
 
 
 def pieces(device: int, way: str, tiles: int, numbers: int, terms: int) -> int:
@@ -126,58 +132,84 @@ def pieces(device: int, way: str, tiles: int, numbers: int, terms: int) -> int:
 # ---- measuring
 
 
-def _time(device: int, job: Callable[[], object], seconds: float) -> float:
-    """The shortest time of a job, its kernels compiled."""
-    finish = numbered(device).synchronize
-    job()
-    finish()
-    best, until = inf, perf_counter() + seconds
-    while best is inf or perf_counter() < until:
-        start = perf_counter()
-        for _ in range(8):
-            job()
-        finish()
-        best = min(best, perf_counter() - start)
-    return best
+def _jobs(device: int) -> dict[str, Callable[[], object]]:
+    """Calls that show the numbers of a row, by name."""
+    here, random = numbered(device), np.random.default_rng(0)
+
+    def numbers(*shape: int) -> Any:
+        return here.tensor(random.standard_normal(shape, np.float32))
+
+    def times(m: int, k: int, n: int) -> Callable[[], object]:
+        a, b = numbers(m, k), numbers(k, n)
+        return lambda: a @ b
+
+    images, taps, lines = numbers(4, 32, 14, 14), numbers(32, 32, 3, 3), numbers(512, 64)
+    one, ones = numbers(1, 1, 14, 14), numbers(8, 1, 3, 3)
+    convolve = _core.kernels.convolution
+
+    def convolved(x: Any, w: Any) -> object:
+        return convolve(x, w, None, (1, 1), (1, 1), (1, 1), 1)
+
+    return {
+        "narrow": times(8, 512, 512),
+        "small": times(48, 48, 48),
+        "square": times(1024, 256, 1024),
+        "long": times(128, 8192, 128),
+        "dot": times(2, 1 << 16, 2),
+        "small images": lambda: convolved(one, ones),
+        "images": lambda: convolved(images, taps),
+        "rows": lambda: _core.kernels.softmax(lines, 1),
+    }
 
 
 _TRIED: dict[str, tuple[tuple[int, ...], str]] = {
     "least_side": ((4, 8, 16, 32), "narrow"),
     "least_product": ((1 << 14, 1 << 16, 1 << 17, 1 << 19), "small"),
-    "least_convolution": ((1 << 14, 1 << 17, 1 << 20), "images"),
+    "least_convolution": ((1 << 12, 1 << 14, 1 << 17), "small images"),
     "few_tiles": ((512, 2048, 8192, 33792), "dot"),
     "few_groups": ((66, 132, 264, 528), "long"),
     "least_terms": ((64, 128, 256, 512), "long"),
-    "wide_groups": ((33, 66, 132, 264), "square"),
+    "wide_groups": ((32, 64, 128, 256), "square"),
     "packed_terms": ((256, 1024, 4096), "long"),
-    "packed_bytes": ((1 << 23, 1 << 26), "images"),
-    "long_row": ((16, 64, 256), "rows"),
-    "least_library": ((1 << 21,), "square"),
+    "packed_bytes": ((1 << 20, 1 << 23, 1 << 26), "images"),
+    "long_row": ((32, 64, 128), "rows"),
+    "least_library": ((1 << 21, NEVER), "square"),
 }
-"""The values that are tried for a number, and the jobs that tell."""
+"""The values that are tried for a number, and the call that shows which is best."""
 
 
-def measure(
-    device: int, jobs: dict[str, Callable[[], object]], date: str, how: str, seconds: float = 0.05
-) -> Row:
-    """The row of a device, its numbers chosen one after another by the time of jobs.
+def _time(device: int, job: Callable[[], object], seconds: float) -> float:
+    """The shortest time of eight calls, once their kernels are compiled."""
+    finish = numbered(device).synchronize
+    job()
+    finish()
+    best, until = inf, perf_counter() + seconds
+    while best == inf or perf_counter() < until:
+        begun = perf_counter()
+        for _ in range(8):
+            job()
+        finish()
+        best = min(best, perf_counter() - begun)
+    return best
 
-    jobs: a function for each word of `_TRIED`, which starts the ops it is named for.
-    """
+
+def measure(device: int, date: str, how: str = "measured", seconds: float = 0.05) -> Row:
+    """The row of a device, its numbers chosen one after another by the time of calls."""
+    jobs = _jobs(device)
     best = row(device)._replace(device=numbered(device).facts.name, date=date, how=how)
-    best = best._replace(least_library=NEVER)  # while kernels are timed
-    for name, (values, word) in _TRIED.items():
+    for name, (values, job) in _TRIED.items():
         times = {}
         for value in dict.fromkeys((getattr(best, name), *values)):
-            with using(device, **{**best._asdict(), name: value}):
-                times[value] = _time(device, jobs[word], seconds)
+            kernels = {**best._asdict(), "least_library": NEVER}
+            with using(device, **{**kernels, name: value}):
+                times[value] = _time(device, jobs[job], seconds)
         fastest = min(times, key=times.__getitem__)
-        if times[fastest] < 0.97 * times[getattr(best, name)]:  # less is noise
+        if times[fastest] < 0.95 * times[getattr(best, name)]:  # less is noise
             best = best._replace(**{name: fastest})
     return best
 
 
 def written(found: Row) -> str:
     """The row as choices.toml has it."""
-    words = ("[[row]]", *(f"{name} = {value!r}" for name, value in found._asdict().items()))
-    return "\n".join(words).replace("'", '"') + "\n"
+    lines = (f"{name} = {json.dumps(value)}" for name, value in found._asdict().items())
+    return "\n".join(("[[row]]", *lines, ""))

@@ -49,23 +49,22 @@ struct Places : Tile<LINES, false> {
   static constexpr int RUN = Here::CHUNKS * PER;
   const Geometry &g;
   const u8 *x, *now;  // of the image, and of the place that the tap sees
-  int at[3], r[3];
-  bool is_column, inside;
+  int at[3];
+  bool inside;
   Chunk held[Here::CHUNKS];
 
-  Places(const Geometry &g, const u8 *group, i64 column, i64 columns, const Slices &from) : g(g), is_column(column < columns) {
-    i64 rest = is_column ? column : 0;
+  Places(const Geometry &g, const u8 *group, i64 column, i64 columns, const Slices &from) : g(g) {
+    i64 rest = column < columns ? column : 0;
     for (int d = 2; d >= 0; rest /= g.v[d + 1], --d) at[d] = (int)(rest % g.v[d + 1] * g.by_v[d] + g.shift[d]);
+    if (column >= columns) at[0] = -(1 << 30);  // beyond the end nothing is seen
     x = group + rest * g.x_steps[2] + MEMBER / LINES * RUN * g.x_steps[3];
-    int tap = from.part;
-    r[2] = tap % (int)g.r[3], tap /= (int)g.r[3];
-    r[1] = tap % (int)g.r[2], r[0] = tap / (int)g.r[2];
-    look();
+    look(from.part);
     now += from.first * g.x_steps[3];
   }
 
-  void look() {
-    inside = is_column, now = x;
+  void look(int tap) {
+    const int r[3] = {tap / (int)(g.r[2] * g.r[3]), tap / (int)g.r[3] % (int)g.r[2], tap % (int)g.r[3]};
+    inside = true, now = x;
     for (int d = 0; d < 3; ++d) {
       int place = at[d] + r[d] * (int)g.by_r[d];
       const int over = (int)g.over[d];
@@ -78,16 +77,13 @@ struct Places : Tile<LINES, false> {
     }
   }
 
-  void bring(uint4 *, int count, bool part_ends) {
-    const int there = inside ? count - MEMBER / LINES * RUN : 0;
+  void bring(uint4 *, const Slices &slice) {
+    const int there = inside ? slice.count() - MEMBER / LINES * RUN : 0;
 #pragma unroll
     for (int e = 0; e < RUN; ++e)
       held[e / PER].each[e % PER] = e < there ? __ldg((const Element *)(now + e * g.x_steps[3])) : (Element)0;
     now += SLICE * g.x_steps[3];
-    if (!part_ends) return;
-    if (++r[2] == g.r[3]) r[2] = 0, ++r[1];
-    if (r[1] == g.r[2]) r[1] = 0, ++r[0];
-    look();
+    if (slice.part_ends()) look(slice.part + 1);
   }
 
   void put(uint4 *stage) const {
@@ -116,7 +112,7 @@ struct Seen : Tile<LINES, false> {
   static constexpr int STEP = ITEMS / Here::LENGTH;
   const Geometry &g;
   const u8 *x;  // of the image and the item's first channel
-  int at[3], lines, first;
+  int at[3], lines;
   Chunk held[Here::CHUNKS];
 
   Seen(const Geometry &g, const u8 *group, i64 tap, i64 column, i64 columns, const Slices &from) : g(g) {
@@ -124,17 +120,16 @@ struct Seen : Tile<LINES, false> {
     const i64 channel = column + MEMBER / Here::LENGTH;
     x = group + from.part * g.x_steps[3] + channel * g.x_steps[2];
     lines = (int)(columns - channel < LINES ? columns - channel : LINES);
-    first = from.first;
   }
 
-  void bring(uint4 *, int count, bool part_ends) {
+  void bring(uint4 *, const Slices &slice) {
     const int begin = MEMBER % Here::LENGTH * PER;
-    int rest = first + begin, r[3];
+    int rest = slice.first + begin, r[3];
     r[2] = rest % (int)g.r[3], rest /= (int)g.r[3];
     r[1] = rest % (int)g.r[2], r[0] = rest / (int)g.r[2];
 #pragma unroll
     for (int e = 0; e < PER; ++e) {
-      bool inside = begin + e < count;
+      bool inside = begin + e < slice.count();
       const u8 *from = x;
       for (int d = 0; d < 3; ++d) {
         const int place = at[d] + r[d] * (int)g.by_r[d];
@@ -147,8 +142,7 @@ struct Seen : Tile<LINES, false> {
       if (++r[2] == g.r[3]) r[2] = 0, ++r[1];
       if (r[1] == g.r[2]) r[1] = 0, ++r[0];
     }
-    first = part_ends ? 0 : first + SLICE;
-    if (part_ends) x += g.x_steps[3];
+    if (slice.part_ends()) x += g.x_steps[3];
   }
 
   void put(uint4 *stage) const {

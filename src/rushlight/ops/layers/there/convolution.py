@@ -8,7 +8,7 @@ patches are copied in the order in which products read them, some patches at a t
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ...._core import Tensor, kernels
 from ...._devices import choices
@@ -67,6 +67,11 @@ class _Convolution(NamedTuple):
     x_steps: Ints
     kind: str = ""  # "weight" for that gradient, which has no bias; "input"
 
+    @property
+    def plane(self) -> tuple[int, ...]:
+        """The sizes of the places that the matrix's side of the product counts."""
+        return tuple((self.r if self.kind == "weight" else self.v)[1:])
+
     def geometry(self, pieces: int = 1) -> bytes:
         return _GEOMETRY.pack(
             stacks=self.images * self.groups,
@@ -97,7 +102,7 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
     sizes = c.rows, c.images * columns, terms
     way, tile = choices.product(device, a.dtype, sizes, terms, c.groups)
     if way == "TILES" and terms < 1 << 31:
-        return _run_tiles(c, added, tile)
+        return out if _run_single(c, added) else _run_tiles(c, added, tile)
     work_items = c.images * c.groups * -(-c.rows // _N.TILE) * -(-columns // _N.TILE)
     lines, pieces = prod(c.r[:3]), 1
     if bias is None:
@@ -123,54 +128,103 @@ def _along(*steps: tuple[int, int]) -> bytes:
 
 def _run_tiles(c: _Convolution, bias: Tensor | None, tile: int) -> Tensor:
     """The same by tiles in shared memory; see convolution.cl for the stacks and parts."""
-    item, out, device = c.a.element_size(), c.out, c.a._accelerator
-    if c.kind == "weight":
-        a, taps, depth, parts = rows(c.a), prod(c.v[1:]), prod(c.r[1:]), c.r[0]
-        columns, stacks, image, name = c.v[0], c.groups * taps, 0, "weight_tiles"
-        whole, each = c.groups * c.rows * depth, c.rows * columns * taps
-        a_places = _along((c.groups, c.rows * depth * item), (taps, 0)), _along((parts, whole * item))
-        out_places = _along((c.groups, each * item), (taps, item))
-        to, out_image, geometry = (columns * taps * item, taps * item), 0, c.geometry()
-    else:
-        a, parts, depth = _by_taps(c), prod(c.r[1:]), c.r[0]
-        image, stacks, name = prod(c.v), c.groups, "convolve_tiles"
-        columns, each = c.images * image, c.rows * image
-        panel = c.rows * depth * item
-        a_places = _along((c.groups, parts * panel)), _along((parts, panel))
-        out_places, to, out_image = _along((c.groups, each * item)), (image * item, item), c.groups * each * item
-        steps = [0, c.x_steps[1], c.x_steps[0], *c.x_steps[3:]]
-        geometry = c._replace(v=[c.images, *c.v[1:]], x_steps=steps).geometry()
-    numbers = stacks * c.rows * columns
-    groups = stacks * -(-c.rows // tile) * -(-columns // tile)
-    pieces = choices.pieces(device, "TILES", groups, numbers, parts * depth)
-    given = _PRODUCT.pack(
-        stacks=stacks,
-        rows=c.rows,
-        columns=columns,
-        depth=depth,
-        parts=parts,
+    a, given, geometry = (_weight if c.kind == "weight" else _images)(c)
+    more = tiles(a, tile, 0) + ("" if c.kind == "weight" else " -DIMAGES")
+    stacks, rows_, columns = given["stacks"], c.rows, given["columns"]
+    count, groups = stacks * rows_ * columns, stacks * -(-rows_ // tile) * -(-columns // tile)
+    terms = given["parts"] * given["depth"]
+    pieces = choices.pieces(a._accelerator, "TILES", groups, count, terms)
+    item, target = a.element_size(), c.out
+    if pieces > 1:
+        target = empty((pieces * count,), c.out, computed(c.out.dtype))
+    packed = _PRODUCT.pack(
+        rows=rows_,
         pieces=pieces,
-        a=(depth * item, item),
+        a=(given["depth"] * item, item),
         b=(0, 0),
         bias=(item, 0),
-        out=to,
-        a_places=a_places,
-        b_places=a_places,
-        bias_places=_along((c.groups, c.rows * item)),
-        out_places=out_places,
-        image=image,
-        out_image=out_image,
+        b_places=given["a_places"],
+        bias_places=_along((c.groups, rows_ * item)),
+        **given,
     )
-    more = tiles(a, tile, 0) + (" -DIMAGES" if image else "")
-    target = out if pieces == 1 else empty((pieces * numbers,), out, computed(out.dtype))
     factors = number(1, a), number(int(bias is not None), a)
-    ends = bias, target, given, *factors, geometry
-    items = pieces * groups * WIDE_GROUP
-    start("convolution.cl", name, items, a, a, c.x, *ends, more=more, group=WIDE_GROUP)
+    file, name = "convolution.cl", "weight_tiles" if c.kind == "weight" else "convolve_tiles"
+    whole, items = (a, c.x, bias, target, packed, *factors, geometry), pieces * groups * WIDE_GROUP
+    start(file, name, items, a, *whole, more=more, group=WIDE_GROUP)
     if pieces > 1:
-        rest = target, bias, out, given, *factors, code(out), code(out)
-        start("convolution.cl", "sum_pieces", numbers, a, *rest, more=more)
-    return out
+        types = code(c.out), code(c.out)
+        start(
+            file, "sum_pieces", count, a, target, bias, c.out, packed, *factors, *types, more=more
+        )
+    return c.out
+
+
+_Given: TypeAlias = tuple[Tensor, dict[str, Any], bytes]
+
+
+def _images(c: _Convolution) -> _Given:
+    """The matrix, the numbers of the product and the geometry: all images have their columns."""
+    item, places, taps, depth = c.a.element_size(), prod(c.v), prod(c.r[1:]), c.r[0]
+    panel, each = c.rows * depth * item, c.rows * places * item
+    given = {
+        "stacks": c.groups,
+        "columns": c.images * places,
+        "depth": depth,
+        "parts": taps,
+        "out": (places * item, item),
+        "a_places": (_along((c.groups, taps * panel)), _along((taps, panel))),
+        "out_places": _along((c.groups, each)),
+        "image": places,
+        "out_image": c.groups * each,
+    }
+    steps = [0, c.x_steps[1], c.x_steps[0], *c.x_steps[3:]]
+    return _by_taps(c), given, c._replace(v=[c.images, *c.v[1:]], x_steps=steps).geometry()
+
+
+def _weight(c: _Convolution) -> _Given:
+    """The same of the weight's gradient: a stack for each group and tap, a part for each image."""
+    item, taps, places, channels = c.a.element_size(), prod(c.v[1:]), prod(c.r[1:]), c.v[0]
+    plane = c.rows * places * item
+    given = {
+        "stacks": c.groups * taps,
+        "columns": channels,
+        "depth": places,
+        "parts": c.r[0],
+        "out": (channels * taps * item, taps * item),
+        "a_places": (_along((c.groups, plane), (taps, 0)), _along((c.r[0], c.groups * plane))),
+        "out_places": _along((c.groups, c.rows * channels * taps * item), (taps, item)),
+        "image": 0,
+        "out_image": 0,
+    }
+    return rows(c.a), given, c.geometry()
+
+
+def _run_single(c: _Convolution, bias: Tensor | None) -> bool:
+    """The same where a kernel has one tap and each place sees its own: products of matrices as
+    they lie. False where that is not so."""
+    taps = c.v if c.kind == "weight" else c.r
+    spatial = c.x.stride()[2:]
+    places = [prod(c.x.shape[d + 1 :]) for d in range(2, c.x.dim())]
+    if prod(taps[1:]) > 1 or tuple(_three(c.x.shape[2:], 1)) != c.plane or list(spatial) != places:
+        return False
+    if any(c.shift) or prod(c.over) > 1:
+        return False
+    item, count = c.a.element_size(), prod(c.plane)
+    group, row, term, *_ = (s // item for s in c.a_steps)
+    image, x_group, column, x_term = (s // item for s in c.x_steps[:4])
+    each = c.rows * count
+    if c.kind == "weight":
+        a = rows(c.a)
+        left = Matrices(a, (c.groups * each, each), count, 1)
+        right = Matrices(c.x, (x_term, x_group), 1, column)
+        out = Matrices(c.out, (c.rows * c.v[0],), c.v[0], 1)
+        return product(left, right, out, (c.r[0], c.groups), (c.rows, c.v[0], count), 1)
+    left = Matrices(c.a, (0, group), row, term)
+    right = Matrices(c.x, (image, x_group), x_term, 1)
+    out = Matrices(c.out, (c.groups * each, each), count, 1)
+    added = None if bias is None else Matrices(bias, (0, c.rows), 1, 0)
+    sizes = c.rows, count, c.r[0]
+    return product(left, right, out, (c.images, c.groups), sizes, bias=added)
 
 
 def _by_taps(c: _Convolution) -> Tensor:
@@ -186,7 +240,14 @@ def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
     a, x, columns, terms = c.a, c.x, prod(c.v), prod(c.r)
     width = broad(x)
     panels = c.images * c.groups * -(-columns // width)
-    most = min(panels, max(1, choices.row(a._accelerator).packed_bytes // (terms * width * computed(x.dtype).itemsize)))
+    most = min(
+        panels,
+        max(
+            1,
+            choices.row(a._accelerator).packed_bytes
+            // (terms * width * computed(x.dtype).itemsize),
+        ),
+    )
 
     def copies() -> Panels:
         to, given = empty((most * width * terms,), x, computed(x.dtype)), c.geometry()

@@ -43,7 +43,7 @@ struct Tile {
 #ifdef MULTIPLY
   // Rows lie as in memory, and chunks within them so that the eight that a matrix of ldmatrix has are in different banks.
   static constexpr int SPACE = LINES * SLICE / PER;
-  static int slot(int row, int chunk) { return row * LENGTH + (chunk ^ (LENGTH >= 8 ? row & 7 : row / (8 / LENGTH) % LENGTH)); }
+  static int slot(u32 row, u32 chunk) { return row * LENGTH + (chunk ^ (LENGTH >= 8 ? row & 7 : row / (8 / LENGTH) % LENGTH)); }
   static void put(uint4 *stage, int row, int chunk, const Chunk &value) { stage[slot(row, chunk)] = value.whole; }
 
   // Terms of 32 bytes of 16 lines, as a fragment of a; of b, halves 0 and 2 are a fragment of the first 8, 1 and 3 of the others.
@@ -86,7 +86,10 @@ struct Slices {
 
   int count() const { return depth - first < SLICE ? depth - first : SLICE; }
   bool part_ends() const { return depth - first <= SLICE; }
-  void next() { first = part_ends() ? 0 : first + SLICE; }
+  void next() {
+    part += part_ends();
+    first = part_ends() ? 0 : first + SLICE;
+  }
 };
 
 // A matrix of any strides, in bytes, which the parts of a sum have at places `next_part` apart. An item brings chunk MEMBER % LENGTH of every STEP-th
@@ -116,7 +119,8 @@ struct Matrix : Tile<LINES, TURNED> {
   bool whole(int i) const { return side_by_side && ((u64)now & 15) == 0 && row() + i * STEP < rows && along >= PER; }
 
   // Start to bring the next slice. Copies of whole chunks go on by themselves; others are waited for, in registers.
-  void bring(uint4 *stage, int count, bool part_ends) {
+  void bring(uint4 *stage, const Slices &slice) {
+    const int count = slice.count();
     rows = TURNED ? count : lines, along = (TURNED ? lines : count) - chunk() * PER;
 #pragma unroll
     for (int i = 0; i < Here::CHUNKS; ++i) {
@@ -133,7 +137,7 @@ struct Matrix : Tile<LINES, TURNED> {
         held[i] = read(i, from);
 #endif
     }
-    now += count * term + (part_ends ? next_part : 0);
+    now += count * term + (slice.part_ends() ? next_part : 0);
   }
 
   Chunk read(int i, const u8 *from) const {
@@ -232,8 +236,8 @@ FUNCTION void multiply(A &a, B &b, uint4 *of_a, uint4 *of_b, Slices slices, cons
   const auto bring = [&] {
     more = brought++ < share.to;
     if (more) {
-      a.bring(of_a + next * A::SPACE, slices.count(), slices.part_ends());
-      b.bring(of_b + next * B::SPACE, slices.count(), slices.part_ends());
+      a.bring(of_a + next * A::SPACE, slices);
+      b.bring(of_b + next * B::SPACE, slices);
       slices.next();
     }
 #ifdef MULTIPLY
