@@ -65,5 +65,6 @@ extern PyMethodDef kAcceleratorFunctions[];
 extern PyMethodDef kAcceleratorLaunchFunctions[];
 extern PyMethodDef kAcceleratorProgramFunctions[];
 extern PyMethodDef kAcceleratorReportFunctions[];
+extern PyMethodDef kAcceleratorLibraryFunctions[];
 
 }  // namespace rushlight

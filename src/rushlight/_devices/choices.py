@@ -51,7 +51,11 @@ class Row(NamedTuple):
     """and of convolutions, bytes of patches at a time."""
     long_row: int
     """Elements of a row from which on a softmax has kernels of its own."""
+    least_library: int
+    """Products and convolutions that multiply so much are those of cuBLAS and cuDNN, if here."""
 
+
+NEVER = 1 << 62
 
 @cache
 def _table() -> dict[str, Row]:
@@ -169,6 +173,7 @@ _TRIED: dict[str, tuple[tuple[int, ...], str]] = {
     "packed_terms": ((256, 1024, 4096), "long"),
     "packed_bytes": ((1 << 20, 1 << 23, 1 << 26), "images"),
     "long_row": ((32, 64, 128), "rows"),
+    "least_library": ((1 << 21, NEVER), "square"),
 }
 """The values that are tried for a number, and the call that shows which is best."""
 
@@ -195,7 +200,8 @@ def measure(device: int, date: str, how: str = "measured", seconds: float = 0.05
     for name, (values, job) in _TRIED.items():
         times = {}
         for value in dict.fromkeys((getattr(best, name), *values)):
-            with using(device, **{**best._asdict(), name: value}):
+            kernels = {**best._asdict(), "least_library": NEVER}
+            with using(device, **{**kernels, name: value}):
                 times[value] = _time(device, jobs[job], seconds)
         fastest = min(times, key=times.__getitem__)
         if times[fastest] < 0.95 * times[getattr(best, name)]:  # less is noise

@@ -35,9 +35,10 @@ def compiler() -> str | None:
 
 @cache
 def library() -> Path:
-    """The path of the stand-in, which is libcuda and NVRTC at once; built where it is not yet."""
-    names = "here.h", "nvrtc.cpp", "driver.cpp", "declared.h"
-    sources = {name: (HERE / name).read_bytes() for name in names if (HERE / name).exists()}
+    """The path of the stand-in: libcuda, NVRTC, cuBLAS and cuDNN at once; built where it is not."""
+    names = "here.h", "nvrtc.cpp", "driver.cpp", "declared.h", "queue.h", "libraries.cpp"
+    paths = [*(HERE / name for name in names), HERE.parents[2] / "native/devices/cuda_functions.h"]
+    sources = {path.name: path.read_bytes() for path in paths}
     digest = hashlib.sha256(b"\0".join([FLAGS.encode(), *sources.values()]))
     version = subprocess.run([str(compiler()), "--version"], capture_output=True, check=True).stdout
     digest.update(version)
@@ -100,6 +101,11 @@ def live(what: str) -> int:
 def fail(function: str, code: int, after: int = 0) -> None:
     """After so many calls of a function (as the manual calls it: without _v2) the next fails."""
     opened().standin_fail(function.encode(), code, after)
+
+
+def number(name: str) -> ctypes.c_int:
+    """A number that the stand-in shows by a name, such as "standin_algorithm"."""
+    return ctypes.c_int.in_dll(opened(), name)
 
 
 class Failed(RuntimeError):

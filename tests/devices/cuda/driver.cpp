@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "declared.h"
+#include "queue.h"
 
 namespace {
 
@@ -994,3 +995,24 @@ CUresult cuGraphExecDestroy(CUgraphExec executable) {
 }
 
 }  // extern "C"
+
+// ---- for libraries.cpp
+
+void standin::tell(const char* function, const char* why) {
+  const std::lock_guard<std::recursive_mutex> guard(state().lock);
+  ::tell(function, "%s", why);
+}
+
+bool standin::has_context() { return current && current->references && current->broken == CUDA_SUCCESS; }
+
+CUresult standin::queue(const char* function, CUstream stream, const Range* ranges, int n, std::function<void()> run) {
+  Call call(function);
+  if (!call || !call.has(&stream)) return call.code;
+  std::vector<const void*> uses;
+  for (int i = 0; i < n; ++i) {
+    const void* block = nullptr;
+    if (ranges[i].bytes && !call.has(reinterpret_cast<CUdeviceptr>(ranges[i].memory), ranges[i].bytes, &block)) return call.code;
+    if (block) uses.push_back(block);
+  }
+  return give_checked(stream, function, uses, std::move(run));
+}

@@ -27,6 +27,7 @@ from ...matrix.there.products import (
     tiles,
 )
 from .. import unfold
+from .cudnn import INPUT, OUTPUT, WEIGHT, biased, convolved
 
 _N = numbers_of("convolution.cl")
 _GEOMETRY = struct_of("convolution.cl", "Geometry")
@@ -280,6 +281,8 @@ def convolution(
     out = made("convolution", x, w, bias, stride, padding, dilation, groups)
     if out is NotImplemented:
         return out
+    if convolved(OUTPUT, x, w, out, stride, padding, dilation, groups):
+        return biased(out, bias)
     of_x, of_w = _steps(x), _steps(w)
     size, channels = w.shape[0] // groups, w.shape[1]
     v, r = [1, *_three(out.shape[2:], 1)], [channels, *_three(w.shape[2:], 1)]
@@ -304,6 +307,8 @@ def convolution_input(
     out = made("convolution_input", g, w, bias, shape, stride, padding, dilation, groups)
     if out is NotImplemented:
         return out
+    if convolved(INPUT, out, w, g, stride, padding, dilation, groups):
+        return biased(out, bias)
     of_g, of_w = _steps(g), _steps(w)
     channels, size = w.shape[0] // groups, w.shape[1]
     v, r = [1, *_three(shape[2:], 1)], [channels, *_three(w.shape[2:], 1)]
@@ -320,7 +325,7 @@ def convolution_weight(
     g: Tensor, x: Tensor, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Tensor:
     out = made("convolution_weight", g, x, shape, stride, padding, dilation, groups)
-    if out is NotImplemented:
+    if out is NotImplemented or convolved(WEIGHT, x, out, g, stride, padding, dilation, groups):
         return out
     of_g, of_x = _steps(g), _steps(x)
     size, channels = shape[0] // groups, shape[1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from .... import _core
 from ...._base import dtypes
@@ -33,6 +33,7 @@ from ...._devices.launch import (
 from ...._devices.there import numbers_of, struct_of, there
 from ....backends import cuda as switches
 from .. import fused_products
+from .library import Matrices, planned
 
 _N = numbers_of("products.cl")
 __all__ = [
@@ -53,20 +54,6 @@ _UNSTACKED = (_FLAT,) * 6  # of a product of two matrices
 
 # Copies of columns: where they are, of how many stacks, the number of the first panel, how many.
 Panels = Iterator[tuple[Tensor, int, int, int]]
-
-
-class Matrices(NamedTuple):
-    """A stack of matrices: a tensor and its strides, in elements."""
-
-    tensor: Tensor
-    lead: tuple[int, ...]
-    row: int
-    column: int
-
-    @property
-    def turned(self) -> Matrices:
-        """Each transposed."""
-        return self._replace(row=self.column, column=self.row)
 
 
 def matrices(t: Tensor, lead: Ints = (), kind: str = "rc") -> Matrices:
@@ -111,6 +98,11 @@ def product(
     stacks, like, item = prod(stack), a.tensor, a.tensor.element_size()
     if not stacks * m * n:
         return True
+    if columns is None and (plan := planned(a, b, out, lead, sizes, summed)):
+        if bias:
+            product(a, b, out, lead, (m, n, 0), summed, bias)  # the bias alone
+        if plan.compute(alpha, beta if bias else 0):
+            return True
     laid = _laid(a, b, out, bias, lead, summed) if lead else _UNSTACKED
     if laid is None:
         return False
