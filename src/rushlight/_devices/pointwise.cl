@@ -12,6 +12,9 @@
 #include "series.h"
 #endif
 #include "arithmetic.h"
+#ifdef WARPS
+#include "vectors.cl"
+#endif
 
 #define OP(name, arity, cost, types, result) types(FUNCTION T name(T a, T b, T c) { return (T)(result); })
 #include "ops.def"
