@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from .. import _core
 from .._base import dtypes
 from .._core import Tensor
-from .opencl import kernel
+from .opencl import kernel, numbered
 from .texts import numbers_of
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Dims",
     "Ints",
     "Tensors",
+    "WIDE_GROUP",
     "Written",
     "code",
     "computed",
@@ -28,6 +29,8 @@ __all__ = [
     "layout",
     "made",
     "number",
+    "power_of_2",
+    "processors",
     "rows",
     "start",
     "takes",
@@ -40,6 +43,8 @@ Tensors: TypeAlias = tuple[Tensor, ...]
 Written: TypeAlias = Any
 """The result of a function that writes an argument: None, or NotImplemented."""
 GROUP: int = numbers_of("accelerator_call.h").GROUP
+WIDE_GROUP: int = numbers_of("vectors.cl").WIDE_GROUP
+"""Work items of a group of the kernels that count on warps."""
 
 
 def start(
@@ -61,6 +66,22 @@ def start(
     device = like._accelerator
     number = kernel(device, file, name, computes or _COMPUTED[like.dtype], more)
     _core.accelerator_launch(number, items, group, arguments)
+
+
+def processors(like: Tensor) -> int:
+    """How many multiprocessors the device of a tensor has, where its work items go in warps; else
+    0: kernels that count on warps are not for that device."""
+    device = like._accelerator
+    facts = None if device is None else numbered(device).facts
+    return facts.processors if facts is not None and facts.warp else 0
+
+
+def power_of_2(least: float, most: int) -> int:
+    """The first power of two that is not below a number, but not above another."""
+    found = 1
+    while found < least and found < most:
+        found *= 2
+    return found
 
 
 def computed(dtype: dtypes.dtype) -> dtypes.dtype:

@@ -56,6 +56,8 @@ class Facts:
         self.largest_group: int = facts["largest_group"]
         self.has_double: bool = facts["has_double"]
         self.is_cpu: bool = facts["is_cpu"]
+        self.warp: int = facts.get("warp", 0)
+        self.processors: int = facts.get("processors", 1)
 
 
 @cache

@@ -10,7 +10,7 @@ import struct
 
 from .. import _core
 from .._base.dtypes import ALL
-from .launch import GROUP
+from .launch import GROUP, WIDE_GROUP
 from .opencl import build, kernel, numbered
 from .texts import numbers_of, text_of
 
@@ -54,7 +54,6 @@ def specialised(
 
 
 _NARROW, _EVEN = 64, 128  # places fit into 32 bits; rows of the last dimension have a multiple of 8
-_WIDE_GROUP = 256  # work items of a group, where the device has warps
 
 
 class _Own:
@@ -119,7 +118,7 @@ class _Own:
         lines = [f"const T n{k} = {v};" for k, v in enumerate(self.numbers) if k not in self.read]
         lines += [f"Few<{self.types[k]}, {n}> all_{k}[{rounds}];" for k in self.read]
         lines += [f"{index} targets[{rounds}];"]
-        first = f"((GROUP_NUMBER * {rounds} + round) * {_WIDE_GROUP} + MEMBER) * {n}"
+        first = f"((GROUP_NUMBER * {rounds} + round) * {WIDE_GROUP} + MEMBER) * {n}"
         lines += ["#pragma unroll", f"for (int round = 0; round < {rounds}; ++round) {{"]
         lines += [f"const i64 first = {first}, rest = call.count - first;"]
         if dims:
@@ -142,7 +141,7 @@ class _Own:
         step = f"call.out_strides[{last}]" if dims else f"SIZE({self.out})"
         to = f"out + call.out_place + targets[round], made, {step}, rest"
         lines += [f"put_along<{self.out}, {n}>({to});", "}"]
-        return _kernel(f"KERNEL_OF({_WIDE_GROUP})", lines), n * rounds, _WIDE_GROUP
+        return _kernel(f"KERNEL_OF({WIDE_GROUP})", lines), n * rounds, WIDE_GROUP
 
 
 def _size(code: int) -> int:
