@@ -1,9 +1,10 @@
 // One text for OpenCL C (1.2 and later) and CUDA C: what the two call differently, and how elements are read and written.
 //
-// A kernel is KERNEL name(parameters), or KERNEL_OF(n) name(parameters) where groups have n work items and not GROUP. A tensor is two parameters, BUFFER(p): its memory, and where its first element lies in
-// bytes. A row of work items is as long as the host says; ITEM is the number of one. Kernels look themselves whether theirs is
-// beyond the end, since rows are filled up to whole groups. Items of a group, MEMBER 0 to GROUP - 1 of group GROUP_NUMBER, share
-// what is LOCAL, and wait for each other at a BARRIER that all of them reach.
+// A kernel is KERNEL name(parameters), or KERNEL_OF(n) name(parameters) where groups have n work items and not GROUP. A tensor is two
+// parameters, BUFFER(p): its memory, and where its first element lies in bytes. A struct is GIVEN, so that CUDA C makes no copy of the
+// struct for each work item. A row of work items is as long as the host says; ITEM is the number of one. Kernels look themselves
+// whether theirs is beyond the end, since rows are filled up to whole groups. Items of a group, MEMBER 0 to GROUP - 1 of group
+// GROUP_NUMBER, share what is LOCAL, and wait for each other at a BARRIER that all of them reach.
 //
 // T is the type that a kernel computes in, named when the text is compiled: float, double or i64. WIDE says that double exists,
 // TYPE_<name of the dtype> is the number of an element type.
@@ -16,6 +17,11 @@ typedef unsigned char u8;
 typedef signed char i8;
 #define KERNEL extern "C" __global__ void
 #define KERNEL_OF(n) extern "C" __global__ void __launch_bounds__(n)
+#ifdef HERE
+#define GIVEN const
+#else
+#define GIVEN const __grid_constant__
+#endif
 #define GLOBAL
 #define FUNCTION static __device__ inline
 #define ITEM ((i64)blockIdx.x * blockDim.x + threadIdx.x)
@@ -40,6 +46,7 @@ typedef uchar u8;
 typedef char i8;
 #define KERNEL __kernel void
 #define KERNEL_OF(n) __kernel __attribute__((reqd_work_group_size(n, 1, 1))) void
+#define GIVEN const
 #define GLOBAL __global
 #define FUNCTION static
 #define ITEM ((i64)get_global_id(0))

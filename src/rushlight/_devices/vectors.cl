@@ -94,8 +94,8 @@ struct Most {
   static __device__ T of(T a, T b) { return a > b || a != a ? a : b; }
 };
 
-// What the values of `per` neighbouring work items come to, the same for each of them: a power of two up to a warp, or WIDE_GROUP. All
-// work items of the group come here.
+// What the values of `per` neighbouring work items come to, the same for each of them: a power of two up to a warp, or WIDE_GROUP.
+// All work items of the group come here.
 template <class How> FUNCTION T fold(T value, int per) {
   LOCAL T some[WIDE_GROUP / 32];
   for (int step = (per < 32 ? per : 32) / 2; step; step /= 2) value = How::of(value, __shfl_xor_sync(WHOLE_WARP, value, step));

@@ -130,8 +130,8 @@ FUNCTION i64 run_of(i64 i, const Layout *l, const Part *p) {
   }                                                                    \
   break;
 
-KERNEL reduce(BUFFER(x), BUFFER(shift), BUFFER(out), Layout kept, Layout reduced, i64 type, i64 out_type, i64 results, i64 length,
-              i64 parts, i64 combine, i64 take, i64 finish, T number) {
+KERNEL reduce(BUFFER(x), BUFFER(shift), BUFFER(out), GIVEN Layout kept, GIVEN Layout reduced, i64 type, i64 out_type,
+              i64 results, i64 length, i64 parts, i64 combine, i64 take, i64 finish, T number) {
   if (ITEM >= results * parts) return;
   const Part p = part_of(ITEM, length, parts);
   const i64 base = x_at + place_of(&kept, p.result), apart = reduced.ndim ? p.step * reduced.strides[reduced.ndim - 1] : 0;
@@ -153,8 +153,8 @@ KERNEL reduce(BUFFER(x), BUFFER(shift), BUFFER(out), Layout kept, Layout reduced
 }
 
 // The first place of the largest or smallest of each part; `again`: of the places that `found` has for the parts of a result.
-KERNEL find(BUFFER(x), BUFFER(found), BUFFER(out), Layout kept, Layout reduced, i64 type, i64 results, i64 length, i64 parts,
-            i64 again, i64 smallest) {
+KERNEL find(BUFFER(x), BUFFER(found), BUFFER(out), GIVEN Layout kept, GIVEN Layout reduced, i64 type, i64 results, i64 length,
+            i64 parts, i64 again, i64 smallest) {
   const i64 items = again ? results : results * parts;
   if (ITEM >= items) return;
   Part p = part_of(ITEM, length, again ? 1 : parts);
@@ -182,7 +182,8 @@ KERNEL find(BUFFER(x), BUFFER(found), BUFFER(out), Layout kept, Layout reduced, 
 
 #ifdef REAL
 // Whether an element has the result's value.
-KERNEL has(BUFFER(x), BUFFER(value), BUFFER(out), Layout shown, Layout values, i64 type, i64 truth, i64 items, i64 take) {
+KERNEL has(BUFFER(x), BUFFER(value), BUFFER(out), GIVEN Layout shown, GIVEN Layout values, i64 type, i64 truth, i64 items,
+           i64 take) {
   if (ITEM >= items) return;
   const T wanted = *(GLOBAL const T *)(value + value_at + place_of(&values, ITEM));
   const T same = taken(load(x, x_at + place_of(&shown, ITEM), (int)type), take, 0, wanted);
@@ -217,7 +218,7 @@ FUNCTION void add_few(T *block, const Few<X, EACH> &few, int first, int end, T n
 }
 
 // Rows of neighbours, cut into parts of `span`: `per` work items do one.
-KERNEL_OF(WIDE_GROUP) reduce_rows(BUFFER(x), BUFFER(shift), BUFFER(out), Layout kept, i64 out_type, i64 results, i64 length,
+KERNEL_OF(WIDE_GROUP) reduce_rows(BUFFER(x), BUFFER(shift), BUFFER(out), GIVEN Layout kept, i64 out_type, i64 results, i64 length,
                                   i64 parts, i64 span, i64 per, i64 finish, T number) {
   const i64 task = quotient(ITEM, per), row = quotient(task, parts), first = (task - row * parts) * span;
   const int lane = MEMBER & ((int)per - 1);
@@ -242,18 +243,20 @@ KERNEL_OF(WIDE_GROUP) reduce_rows(BUFFER(x), BUFFER(shift), BUFFER(out), Layout 
     take_in(&total, &lost, block[0], HOW);
   }
   total = fold<Two>(total, (int)per);
-  if (row < results && lane == 0) store(out, out_at + task * SIZE(out_type), (int)out_type, finished(total, finish, number, moved));
+  if (row >= results || lane) return;
+  store(out, out_at + task * SIZE(out_type), (int)out_type, finished(total, finish, number, moved));
 }
 
-// Columns: elements `down` bytes apart, of which neighbours are read together; a group does `across` * EACH columns of a part of the
-// rows. Results of parts come part by part.
-KERNEL_OF(WIDE_GROUP) reduce_columns(BUFFER(x), BUFFER(shift), BUFFER(out), Layout kept, i64 out_type, i64 columns, i64 results,
-                                     i64 length, i64 down, i64 parts, i64 span, i64 across, i64 finish, T number) {
+// Columns: elements `down` bytes apart, of which neighbours are read together; a group does `across` * EACH columns of a part of
+// the rows. Results of parts come part by part.
+KERNEL_OF(WIDE_GROUP) reduce_columns(BUFFER(x), BUFFER(shift), BUFFER(out), GIVEN Layout kept, i64 out_type, i64 columns,
+                                     i64 results, i64 length, i64 down, i64 parts, i64 span, i64 across, i64 finish, T number) {
   LOCAL T all[WIDE_GROUP * EACH];
   const i64 tiles = (columns + across * EACH - 1) / (across * EACH), high = WIDE_GROUP / across;
   const i64 stack = quotient(GROUP_NUMBER, tiles), outer = quotient(stack, parts), part = stack - outer * parts;
   const i64 line = MEMBER / (int)across, column = ((GROUP_NUMBER - stack * tiles) * across + MEMBER % (int)across) * EACH;
-  const i64 left = columns - column, result = outer * columns + column, end = (part + 1) * span < length ? (part + 1) * span : length;
+  const i64 left = columns - column, result = outer * columns + column;
+  const i64 end = (part + 1) * span < length ? (part + 1) * span : length;
   const u8 *from = x + x_at + place_of(&kept, outer * columns) + column * SIZE(X);
   T total[EACH], lost[EACH], moved[EACH];
   clear(total);
@@ -295,11 +298,12 @@ KERNEL_OF(WIDE_GROUP) reduce_columns(BUFFER(x), BUFFER(shift), BUFFER(out), Layo
 }
 
 // The first place of the largest or smallest of each part of a row; `again`: of the places that `found` has for a row's parts.
-KERNEL_OF(WIDE_GROUP) find_rows(BUFFER(x), BUFFER(found), BUFFER(out), Layout kept, i64 results, i64 length, i64 parts, i64 span,
-                                i64 per, i64 again, i64 smallest) {
+KERNEL_OF(WIDE_GROUP) find_rows(BUFFER(x), BUFFER(found), BUFFER(out), GIVEN Layout kept, i64 results, i64 length, i64 parts,
+                                i64 span, i64 per, i64 again, i64 smallest) {
   LOCAL T bests[WIDE_GROUP / 32];
   LOCAL i64 places[WIDE_GROUP / 32];
-  const i64 task = quotient(ITEM, per), row = again ? task : quotient(task, parts), first = again ? 0 : (task - row * parts) * span;
+  const i64 task = quotient(ITEM, per), row = again ? task : quotient(task, parts);
+  const i64 first = again ? 0 : (task - row * parts) * span;
   const int lane = MEMBER & ((int)per - 1);
   const i64 rest = length - first, count = row >= results ? 0 : rest < span ? rest : span, apart = per * EACH;
   const u8 *from = x + x_at + place_of(&kept, row) + first * SIZE(X);

@@ -470,6 +470,12 @@ def _extreme_and_place(a: Tensor, dim: int, keepdim: bool = False, *, smallest: 
     axes = axes_of(dim, a.dim()) if type(dim) is int and type(keepdim) is bool else None
     if axes is None or not a.numel():
         return NotImplemented
+    if processors(a) and a.dim():  # all is read once
+        places = find(a, axes, True, smallest)
+        if places is NotImplemented:
+            return places
+        found = _core.kernels.gather(a, dim, places), places
+        return found if keepdim else tuple(_core.kernels.squeeze(t, dim) for t in found)
     values = reduce(a, axes, keepdim, _N.COMBINE_MIN if smallest else _N.COMBINE_MAX, a.dtype)
     return values if values is NotImplemented else (values, find(a, axes, keepdim, smallest))
 
