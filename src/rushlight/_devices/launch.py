@@ -33,6 +33,7 @@ __all__ = [
     "processors",
     "rows",
     "start",
+    "start_rows",
     "takes",
     "told",
 ]
@@ -82,6 +83,27 @@ def power_of_2(least: float, most: int) -> int:
     while found < least and found < most:
         found *= 2
     return found
+
+
+_MOST_HELD = 8
+
+
+def start_rows(
+    file: str, name: str, x: Tensor, rows: int, length: int, *arguments: Any, more: str = ""
+) -> None:
+    """Start a kernel of warps on rows of neighbours like those of x, which are held in registers
+    where they fit. Ellipsis among the arguments stands for rows, length, and the work items of one.
+    """
+    each = 16 // x.element_size()
+    pieces = -(-(length + each - 1) // each)
+    per = power_of_2(pieces, 32) if pieces <= 32 * _MOST_HELD else WIDE_GROUP
+    held = power_of_2(-(-pieces // per), _MOST_HELD)
+    if held * per < pieces:
+        held = 0
+    at = arguments.index(Ellipsis)
+    given = *arguments[:at], rows, length, per, *arguments[at + 1 :]
+    options = f"-DWARPS -DX={code(x)} -DHELD={held} {more}"
+    start(file, name, rows * per, x, *given, more=options, group=WIDE_GROUP)
 
 
 def computed(dtype: dtypes.dtype) -> dtypes.dtype:

@@ -107,4 +107,49 @@ template <class How> FUNCTION T fold(T value, int per) {
   for (int k = 1; k < WIDE_GROUP / 32; ++k) value = How::of(value, some[k]);
   return value;
 }
+
+#ifdef HELD
+// Rows of elements of type X that `per` work items do together, which go through the rows several times. Each has pieces of EACH
+// neighbours, cut where addresses are even, so the first may begin before the row. HELD pieces are kept in registers; with 0 the rows
+// are too long for that, and are read each time.
+enum { EACH = PER_16(X) };
+
+struct Pieces {
+  i64 length, first, apart;
+  __device__ Pieces(const u8 *row, i64 length, int per) : length(length), apart(per * EACH) {
+    first = (MEMBER & (per - 1)) * EACH - skew_of<X, EACH>(row);
+  }
+  __device__ int count() const { return HELD ? HELD : (int)((length - first + apart - 1) / apart); }
+  __device__ i64 at(int k) const { return first + k * apart; }
+  __device__ bool has(int k, int j) const { return at(k) + j >= 0 && at(k) + j < length; }
+};
+#define EACH_PIECE(k) _Pragma("unroll") for (int k = 0; k < (HELD ? HELD : pieces.count()); ++k)
+#define EACH_OF_PIECE(j) _Pragma("unroll") for (int j = 0; j < EACH; ++j)
+
+struct Held {
+  const Pieces &pieces;
+  const u8 *row;
+  T values[HELD ? HELD : 1][EACH], fill;  // fill: where the row has no element
+
+  __device__ Held(const Pieces &pieces, const u8 *row, T fill) : pieces(pieces), row(row), fill(fill) {
+    if (!HELD) return;
+    Few<X, EACH> few[HELD ? HELD : 1];
+    EACH_PIECE(k) few[k] = fetch_of_row<X, EACH>(row, pieces.at(k), pieces.length);
+    EACH_PIECE(k) take(k, few[k], values[k]);
+  }
+  __device__ void take(int k, const Few<X, EACH> &few, T *to) const {
+    EACH_OF_PIECE(j) to[j] = pieces.has(k, j) ? few.value(j) : fill;
+  }
+  __device__ T *of(int k) {
+    if (HELD) return values[k];
+    take(k, fetch_of_row<X, EACH>(row, pieces.at(k), pieces.length), values[0]);
+    return values[0];
+  }
+};
+
+FUNCTION void put_piece(const Pieces &pieces, u8 *row, int k, const T *values) {
+  const i64 at = pieces.at(k);
+  put<X, EACH>(row + at * SIZE(X), values, -at, pieces.length - at);
+}
+#endif
 #endif

@@ -12,7 +12,7 @@ from typing import Any
 
 from .... import _core
 from ...._core import Tensor, kernels
-from ...._devices.launch import GROUP, code, computed, empty, made, rows, start
+from ...._devices.launch import GROUP, code, computed, empty, made, processors, rows, start, start_rows
 from ...._devices.opencl import numbered
 from ...._devices.there import there
 
@@ -36,7 +36,9 @@ def _start(
     name: str, tensors: tuple[Any, ...], items: int, length: int, inner: int, log: int
 ) -> None:
     file, out = "softmax.cl", tensors[-1]
-    if inner > 1 or length < _LONG:
+    if inner == 1 and processors(out):
+        start_rows(file, f"{name}_warps", tensors[0], items, length, *tensors, ..., log)
+    elif inner > 1 or length < _LONG:
         given = *tensors, code(out), items, length, inner, log
         start(file, name, items, out, *given)
     elif numbered(out._accelerator).facts.is_cpu:
