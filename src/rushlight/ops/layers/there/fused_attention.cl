@@ -1,0 +1,200 @@
+// Attention without a matrix of scores in memory, for NVIDIA's GPUs: a group keeps tiles of rows in shared memory, makes the scores of a
+// tile of queries and a tile of keys in registers, and goes on to the next tile. DEPTH is the size of a head, X the type of elements; M
+// is the mask's where there is one.
+//
+// A head of queries has the matrix at place_of(&heads, head), whose rows are `row` bytes apart; of keys and values those that its group
+// of heads shares. Logarithms of sums of exponentials are as in attention.cl.
+#if defined(__CUDACC__) && defined(DEPTH)
+#include "gpu.cl"
+#include "vectors.cl"
+
+typedef struct {
+  i64 row;
+  Layout heads;
+} Rows;
+
+typedef struct {
+  i64 heads, group, queries, keys, causal, mask_column;
+  Layout mask_rows;
+} Problem;
+
+#define LOG2E 1.44269504f
+FUNCTION const u8 *head_of(const u8 *p, i64 at, const Rows &rows, i64 head) { return p + at + place_of(&rows.heads, head); }
+
+// A scaled score with the mask; -INFINITE where the query does not see the key.
+FUNCTION float shown(float score, const Problem &p, const u8 *mask, i64 head, i64 query, i64 key) {
+  if (query >= p.queries || key >= p.keys || (p.causal && key > query)) return -INFINITE;
+#ifdef M
+  const float value = load(mask + place_of(&p.mask_rows, head * p.queries + query), key * p.mask_column, M);
+  return M == TYPE_BOOL ? (value != 0 ? score : -INFINITE) : score + value;
+#else
+  return score;
+#endif
+}
+
+// Whether queries from one on see all keys before another one.
+FUNCTION int all_shown(const Problem &p, i64 query, i64 key) {
+#ifdef M
+  return 0;
+#else
+  return key <= p.keys && (!p.causal || key <= query + 1);
+#endif
+}
+
+#if SIZE_OF_X == 2
+// ---- halves: by tensor cores. A warp has 16 rows of the scores; lane l holds of eight columns the two from 2 (l % 4) on, of row l / 4
+// and of the row eight below (the fragments of mma.m16n8k16).
+
+enum { STEP = DEPTH + 8, KEYS = 64, LANE_ROWS = 2 };  // halves from row to row of a tile: eight rows lie in different banks
+#define LANE (MEMBER % 32)
+
+FUNCTION void multiply(float d[4], const u32 a[4], const u32 *b) {
+  if (X == TYPE_BFLOAT16) mma_bf16(d, a, b);
+  else mma_half(d, a, b);
+}
+FUNCTION u32 pair_of(float low, float high) {
+  return X == TYPE_BFLOAT16 ? to_bfloat(low) | (u32)to_bfloat(high) << 16 : to_half(low) | (u32)to_half(high) << 16;
+}
+
+// Begins to copy rows of a matrix into a tile; rows from `end` on become 0.
+FUNCTION void bring(u16 *tile, const u8 *from, i64 row, i64 first, i64 end, int rows, int items) {
+  for (int i = MEMBER; i < rows * (DEPTH / 8); i += items) {
+    const int r = i / (DEPTH / 8), c = i % (DEPTH / 8) * 8;
+    u16 *to = tile + r * STEP + c;
+    if (first + r < end) copy_16(to, from + (first + r) * row + c * 2);
+    else *(Few<X, 8> *)to = Few<X, 8>();
+  }
+}
+
+// The 16 rows from `row` on and 16 columns of a tile as a left factor; as a right factor with rows for columns, and as they are.
+FUNCTION void left_of(u32 a[4], const u16 *tile, int row, int column) {
+  load_matrix_4(a, tile + (row + LANE % 16) * STEP + column + LANE / 16 * 8);
+}
+FUNCTION void right_of_turned(u32 b[4], const u16 *tile, int row, int column) {
+  load_matrix_4(b, tile + (row + LANE / 16 * 8 + LANE % 8) * STEP + column + LANE / 8 % 2 * 8);
+}
+FUNCTION void right_of(u32 b[4], const u16 *tile, int row, int column) {
+  load_matrix_4t(b, tile + (row + LANE % 16) * STEP + column + LANE / 16 * 8);
+}
+
+// sums += p tile, p being scores of `8 * N` columns.
+template <int N> FUNCTION void add_product(float sums[DEPTH / 8][4], const float p[N][4], const u16 *tile) {
+#pragma unroll
+  for (int k = 0; k < N / 2; ++k) {
+    const float *one = p[2 * k], *two = p[2 * k + 1];
+    const u32 a[4] = {pair_of(one[0], one[1]), pair_of(one[2], one[3]), pair_of(two[0], two[1]), pair_of(two[2], two[3])};
+#pragma unroll
+    for (int n = 0; n < DEPTH / 16; ++n) {
+      u32 b[4];
+      right_of(b, tile, k * 16, n * 16);
+      multiply(sums[2 * n], a, b);
+      multiply(sums[2 * n + 1], a, b + 2);
+    }
+  }
+}
+
+// Writes the sums of 16 rows, those before `end`.
+FUNCTION void put_sums(u8 *to, i64 row, i64 first, i64 end, const float sums[DEPTH / 8][4], const float factor[2]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const i64 r = first + LANE / 4 + 8 * half;
+    if (r >= end) continue;
+#pragma unroll
+    for (int n = 0; n < DEPTH / 8; ++n) {
+      const u32 two = pair_of(sums[n][2 * half] * factor[half], sums[n][2 * half + 1] * factor[half]);
+      *(u32 *)(to + r * row + (n * 8 + LANE % 4 * 2) * 2) = two;
+    }
+  }
+}
+
+// A group has 64 queries of a head, each of four warps 16.
+KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out), BUFFER(sums), GIVEN Problem p, GIVEN Rows of_q,
+                      GIVEN Rows of_k, GIVEN Rows of_v, GIVEN Rows of_out, float scale) {
+  __shared__ __align__(16) u16 tiles[2][KEYS * STEP];
+  const i64 blocks = (p.queries + 63) / 64, head = GROUP_NUMBER / blocks;
+  const i64 begin = (blocks - 1 - GROUP_NUMBER % blocks) * 64, row = begin + MEMBER / 32 * 16;  // the longest of causal ones first
+  const u8 *keys = head_of(k, k_at, of_k, head), *values = head_of(v, v_at, of_v, head);
+  const i64 last = p.causal && begin + 64 < p.keys ? begin + 64 : p.keys;
+  bring(tiles[0], head_of(q, q_at, of_q, head), of_q.row, begin, p.queries, 64, 128);
+  copy_commit();
+  copy_wait(0);
+  BARRIER;
+  u32 queries[DEPTH / 16][4];
+#pragma unroll
+  for (int n = 0; n < DEPTH / 16; ++n) left_of(queries[n], tiles[0], MEMBER / 32 * 16, n * 16);
+  BARRIER;
+  bring(tiles[0], keys, of_k.row, 0, p.keys, KEYS, 128);
+  copy_commit();
+  bring(tiles[1], values, of_v.row, 0, p.keys, KEYS, 128);
+  copy_commit();
+  float made[DEPTH / 8][4] = {}, most[2] = {-INFINITE, -INFINITE}, total[2] = {};
+  for (i64 first = 0; first < last; first += KEYS) {
+    float s[KEYS / 8][4] = {};
+    copy_wait(1);
+    BARRIER;
+#pragma unroll
+    for (int n = 0; n < DEPTH / 16; ++n) {
+#pragma unroll
+      for (int m = 0; m < KEYS / 16; ++m) {
+        u32 b[4];
+        right_of_turned(b, tiles[0], m * 16, n * 16);
+        multiply(s[2 * m], queries[n], b);
+        multiply(s[2 * m + 1], queries[n], b + 2);
+      }
+    }
+    BARRIER;
+    if (first + KEYS < last) bring(tiles[0], keys, of_k.row, first + KEYS, p.keys, KEYS, 128);
+    copy_commit();
+    float before[2] = {most[0], most[1]}, part[2] = {};
+    const int whole = all_shown(p, row, first + KEYS);
+#pragma unroll
+    for (int m = 0; m < KEYS / 8; ++m) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const i64 key = first + m * 8 + LANE % 4 * 2 + j % 2;
+        s[m][j] *= scale;
+        if (!whole) s[m][j] = shown(s[m][j], p, mask + mask_at, head, row + LANE / 4 + j / 2 * 8, key);
+        most[j / 2] = Most::of(most[j / 2], s[m][j]);
+      }
+    }
+    float shift[2], less[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      most[half] = Most::of(most[half], __shfl_xor_sync(WHOLE_WARP, most[half], 1));
+      most[half] = Most::of(most[half], __shfl_xor_sync(WHOLE_WARP, most[half], 2));
+      shift[half] = most[half] == -INFINITE ? 0 : most[half] * LOG2E;
+      less[half] = exp2f(before[half] * LOG2E - shift[half]);
+    }
+#pragma unroll
+    for (int m = 0; m < KEYS / 8; ++m) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) part[j / 2] += s[m][j] = exp2f(fmaf(s[m][j], LOG2E, -shift[j / 2]));
+    }
+#pragma unroll
+    for (int n = 0; n < DEPTH / 8; ++n) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) made[n][j] *= less[j / 2];
+    }
+    total[0] = total[0] * less[0] + part[0];
+    total[1] = total[1] * less[1] + part[1];
+    copy_wait(1);
+    BARRIER;
+    add_product<KEYS / 8>(made, s, tiles[1]);
+    BARRIER;
+    if (first + KEYS < last) bring(tiles[1], values, of_v.row, first + KEYS, p.keys, KEYS, 128);
+    copy_commit();
+  }
+  float factor[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    total[half] += __shfl_xor_sync(WHOLE_WARP, total[half], 1);
+    total[half] += __shfl_xor_sync(WHOLE_WARP, total[half], 2);
+    factor[half] = total[half] == 0 ? 0 : 1 / total[half];
+    const i64 r = row + LANE / 4 + 8 * half;
+    const float logarithm = total[half] == 0 ? INFINITE : most[half] + log(total[half]);
+    if (LANE % 4 == 0 && r < p.queries) OF(float, sums)[head * p.queries + r] = logarithm;
+  }
+  put_sums((u8 *)head_of(out, out_at, of_out, head), of_out.row, row, p.queries, made, factor);
+}
+#endif
+#endif
