@@ -107,6 +107,7 @@ FUNCTION void put_sums(u8 *to, i64 row, i64 first, i64 end, const float sums[DEP
   }
 }
 
+#ifdef FORWARD
 // A group has 64 queries of a head, each of four warps 16.
 KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out), BUFFER(sums), GIVEN Problem p, GIVEN Rows of_q,
                       GIVEN Rows of_k, GIVEN Rows of_v, GIVEN Rows of_out, float scale) {
@@ -196,5 +197,118 @@ KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out)
   }
   put_sums((u8 *)head_of(out, out_at, of_out, head), of_out.row, row, p.queries, made, factor);
 }
+#elif defined(DOTS)
+// Of each row of the result the product with its gradient: eight elements a work item.
+KERNEL_OF(WIDE_GROUP) attention_dots(BUFFER(g), BUFFER(out), BUFFER(dots), GIVEN Problem p, GIVEN Rows of_g, GIVEN Rows of_out) {
+  const i64 line = quotient(ITEM, DEPTH / 8), head = quotient(line, p.queries), query = line - head * p.queries;
+  const i64 n = head < p.heads ? 8 : 0, column = ITEM % (DEPTH / 8) * 16;
+  const Few<X, 8> one = fetch<X, 8>(head_of(g, g_at, of_g, n ? head : 0) + query * of_g.row + column, n);
+  const Few<X, 8> other = fetch<X, 8>(head_of(out, out_at, of_out, n ? head : 0) + query * of_out.row + column, n);
+  float sum = 0;
+#pragma unroll
+  for (int j = 0; j < 8; ++j) sum += one.value(j) * other.value(j);
+  sum = fold<Sum>(sum, DEPTH / 8);
+  if (n && ITEM % (DEPTH / 8) == 0) OF(float, dots)[line] = sum;
+}
+#else
+// Gradients. Without BY_KEY a group has rows of queries, and goes through the keys: row_1 are queries, row_2 gradients of results,
+// column_1 keys, column_2 values; first becomes the gradient of queries. With BY_KEY a group has rows of keys, and goes through the
+// queries of all heads that share the keys: row_1 are keys, row_2 values, column_1 queries, column_2 gradients of results; first and
+// second become the gradients of keys and of values.
+#define COLUMNS 32
+#if DEPTH > 64
+#define HIGH 32
+#define ITEMS 64
+#else
+#define HIGH 64
+#define ITEMS 128
+#endif
+
+KERNEL_OF(ITEMS) attention_gradient(BUFFER(row_1), BUFFER(row_2), BUFFER(column_1), BUFFER(column_2), BUFFER(mask), BUFFER(sums),
+                                    BUFFER(dots), BUFFER(first), BUFFER(second), GIVEN Problem p, GIVEN Rows of_row_1,
+                                    GIVEN Rows of_row_2, GIVEN Rows of_column_1, GIVEN Rows of_column_2, GIVEN Rows of_first,
+                                    GIVEN Rows of_second, float scale) {
+  __shared__ __align__(16) u16 rows[2][HIGH * STEP], columns[2][COLUMNS * STEP];
+  __shared__ float logarithms[COLUMNS], products[COLUMNS];
+#ifdef BY_KEY
+  const i64 n_rows = p.keys, n_columns = p.queries, members = p.group;
+#else
+  const i64 n_rows = p.queries, n_columns = p.keys, members = 1;
+#endif
+  const i64 blocks = (n_rows + HIGH - 1) / HIGH, head = GROUP_NUMBER / blocks;
+  const i64 begin = GROUP_NUMBER % blocks * HIGH, row = begin + MEMBER / 32 * 16;
+  bring(rows[0], head_of(row_1, row_1_at, of_row_1, head), of_row_1.row, begin, n_rows, HIGH, ITEMS);
+  bring(rows[1], head_of(row_2, row_2_at, of_row_2, head), of_row_2.row, begin, n_rows, HIGH, ITEMS);
+  float to_first[DEPTH / 8][4] = {}, to_second[DEPTH / 8][4] = {};
+#ifdef BY_KEY
+  const i64 from = p.causal ? begin / COLUMNS * COLUMNS : 0, last = n_columns;
+#else
+  const i64 from = 0, last = p.causal && begin + HIGH < n_columns ? begin + HIGH : n_columns;
+#endif
+  for (i64 member = 0; member < members; ++member) {
+    const i64 other = head * members + member;  // of queries
+    const u8 *one = head_of(column_1, column_1_at, of_column_1, other), *two = head_of(column_2, column_2_at, of_column_2, other);
+    for (i64 at = from; at < last; at += COLUMNS) {
+      BARRIER;
+      bring(columns[0], one, of_column_1.row, at, n_columns, COLUMNS, ITEMS);
+      bring(columns[1], two, of_column_2.row, at, n_columns, COLUMNS, ITEMS);
+#ifdef BY_KEY
+      if (MEMBER < COLUMNS) {
+        const int there = at + MEMBER < n_columns;
+        logarithms[MEMBER] = there ? OF(const float, sums)[other * p.queries + at + MEMBER] : INFINITE;
+        products[MEMBER] = there ? OF(const float, dots)[other * p.queries + at + MEMBER] : 0;
+      }
+#endif
+      copy_commit();
+      copy_wait(0);
+      BARRIER;
+      float s[COLUMNS / 8][4] = {}, slopes[COLUMNS / 8][4] = {};
+#pragma unroll
+      for (int n = 0; n < DEPTH / 16; ++n) {
+        u32 a[4], c[4];
+        left_of(a, rows[0], MEMBER / 32 * 16, n * 16);
+        left_of(c, rows[1], MEMBER / 32 * 16, n * 16);
+#pragma unroll
+        for (int m = 0; m < COLUMNS / 16; ++m) {
+          u32 b[4];
+          right_of_turned(b, columns[0], m * 16, n * 16);
+          multiply(s[2 * m], a, b);
+          multiply(s[2 * m + 1], a, b + 2);
+          right_of_turned(b, columns[1], m * 16, n * 16);
+          multiply(slopes[2 * m], c, b);
+          multiply(slopes[2 * m + 1], c, b + 2);
+        }
+      }
+#pragma unroll
+      for (int m = 0; m < COLUMNS / 8; ++m) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const int line = LANE / 4 + j / 2 * 8, column = m * 8 + LANE % 4 * 2 + j % 2;
+#ifdef BY_KEY
+          const i64 query = at + column, key = row + line;
+          const float logarithm = logarithms[column], product = products[column];
+#else
+          const i64 query = row + line, key = at + column, of = other * p.queries + query;
+          const float logarithm = query < n_rows ? OF(const float, sums)[of] : INFINITE;
+          const float product = query < n_rows ? OF(const float, dots)[of] : 0;
+#endif
+          const float score = shown(s[m][j] * scale, p, mask + mask_at, other, query, key);
+          s[m][j] = logarithm == INFINITE ? 0 : exp2f((score - logarithm) * LOG2E);
+          slopes[m][j] = s[m][j] * (slopes[m][j] - product);
+        }
+      }
+      add_product<COLUMNS / 8>(to_first, slopes, columns[0]);
+#ifdef BY_KEY
+      add_product<COLUMNS / 8>(to_second, s, columns[1]);
+#endif
+    }
+  }
+  const float scales[2] = {scale, scale}, ones[2] = {1, 1};
+  if (first) put_sums((u8 *)head_of(first, first_at, of_first, head), of_first.row, row, n_rows, to_first, scales);
+#ifdef BY_KEY
+  if (second) put_sums((u8 *)head_of(second, second_at, of_second, head), of_second.row, row, n_rows, to_second, ones);
+#endif
+}
+#endif
 #endif
 #endif

@@ -6,12 +6,13 @@ from math import prod
 from typing import Any
 
 from ...._core import Tensor
-from ...._devices.launch import code, empty, layout, processors, rows, start
+from ...._devices.launch import WIDE_GROUP, code, empty, layout, processors, rows, start
 from ...._devices.there import struct_of
 
 _FILE = "fused_attention.cl"
 _LAYOUT = struct_of(_FILE, "Layout").size
 _ROWS, _PROBLEM = struct_of(_FILE, "Rows"), struct_of(_FILE, "Problem")
+_NONE = bytes(_ROWS.size)
 _DEPTHS = (32, 64, 128)  # sizes of heads that there are kernels for
 
 
@@ -73,9 +74,9 @@ class Fused:
             mask_rows=laid,
         )
 
-    def _start(self, name: str, groups: int, items: int, *arguments: Any) -> None:
-        like = self.given[0]
-        start(_FILE, name, groups * items, like, *arguments, more=self.more, group=items)
+    def _start(self, name: str, groups: int, items: int, *arguments: Any, more: str) -> None:
+        like, more = self.given[0], f"{self.more} {more}"
+        start(_FILE, name, groups * items, like, *arguments, more=more, group=items)
 
     def forward(self, out: Tensor, sums: Tensor, scale: bytes) -> bool:
         """Whether the kernel wrote the results."""
@@ -87,5 +88,41 @@ class Fused:
         all_of = of_q, of_k, of_v
         tensors = *(m.tensor for m in all_of), self.mask, out, sums
         given = *tensors, self.problem, *(m.given for m in (*all_of, of_out)), scale
-        self._start("attend", self.heads * -(-self.sizes[0] // 64), 128, *given)
+        self._start("attend", self.heads * -(-self.sizes[0] // 64), 128, *given, more="-DFORWARD")
+        return True
+
+    def backward(
+        self,
+        g: Tensor,
+        out: Tensor,
+        sums: Tensor,
+        results: tuple[Tensor | None, ...],
+        scale: bytes,
+    ) -> bool:
+        """Whether the kernels wrote the gradients of queries, keys and values, those wanted."""
+        query, key, value = self.given
+        queries, keys = self.sizes
+        to = [None if t is None else _Matrix(t) for t in results]
+        if any(t is not None and not t.fits for t in to):
+            return False
+        of_g, of_q, of_out = _matrix(g), _matrix(query), _matrix(out)
+        dots = empty((self.heads, queries), sums)
+        given = of_g.tensor, of_out.tensor, dots, self.problem, of_g.given, of_out.given
+        pieces = self.heads * queries * query.shape[-1] // 8
+        self._start("attention_dots", -(-pieces // WIDE_GROUP), WIDE_GROUP, *given, more="-DDOTS")
+        high = 32 if query.shape[-1] > 64 else 64
+
+        def run(heads: int, length: int, parts: list[_Matrix], to: Any, more: str) -> None:
+            written = [None if t is None else t.tensor for t in to]
+            places = [m.given for m in parts] + [_NONE if t is None else t.given for t in to]
+            tensors = *(m.tensor for m in parts), self.mask, sums, dots, *written
+            given = *tensors, self.problem, *places, scale
+            self._start("attention_gradient", heads * -(-length // high), 2 * high, *given, more=more)
+
+        if to[0] is not None:
+            shared = _matrix(key, self.group), _matrix(value, self.group)
+            run(self.heads, queries, [of_q, of_g, *shared], (to[0], None), "-DBY_QUERY")
+        if to[1] is not None or to[2] is not None:
+            parts = [_matrix(key), _matrix(value), of_q, of_g]
+            run(self.heads // self.group, keys, parts, to[1:3], "-DBY_KEY")
         return True
