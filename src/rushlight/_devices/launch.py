@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from .. import _core
 from .._base import dtypes
 from .._core import Tensor
-from .opencl import kernel, numbered
+from .accelerators import kernel, numbered
 from .texts import numbers_of
 
 __all__ = [
@@ -62,7 +62,7 @@ def start(
 
     T is the type that elements of `like` are computed in: float for the halves, i64 for integers.
     more: other options of the compiler, such as "-DWIDTH=4". computes: the name of another dtype
-    for T. group: work items of a group, of a KERNEL_OF other numbers.
+    for T. group: how many work items share what is LOCAL.
     """
     device = like._accelerator
     number = kernel(device, file, name, computes or _COMPUTED[like.dtype], more)

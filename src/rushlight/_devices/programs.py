@@ -11,7 +11,7 @@ import struct
 from .. import _core
 from .._base.dtypes import ALL
 from .launch import GROUP, WIDE_GROUP
-from .opencl import build, kernel, numbered
+from .accelerators import build, kernel, numbered
 from .texts import numbers_of, text_of
 
 __all__ = ["interpreter", "specialised"]
