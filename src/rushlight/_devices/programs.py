@@ -14,7 +14,7 @@ from .launch import GROUP, WIDE_GROUP
 from .accelerators import build, kernel, numbered
 from .texts import numbers_of, text_of
 
-__all__ = ["interpreter", "specialised"]
+__all__ = ["EVEN", "NARROW", "interpreter", "own_text", "specialised"]
 
 _FILE = "pointwise.cl"
 _SCALAR = numbers_of("accelerator_call.h").SCALAR
@@ -41,19 +41,40 @@ def specialised(
 ) -> tuple[int, int, int]:
     """For the core: a kernel that runs one program, the elements of an item, the items of a group.
 
-    instructions: five numbers of 32 bits each; signature: the types of the inputs and of the
-    result, one byte each, then the form; form: 0 where all lie densely and alike, else the number
-    of dimensions; with _NARROW and _EVEN where the device has warps.
+    See `own_text` for the arguments.
     """
-    facts, types = numbered(device).facts, signature[: inputs + 1]
-    own = _Own(list(struct.iter_unpack("5i", instructions)), types, constants, result)
-    body, each, group = own.of_neighbours(form) if facts.warp else (own.of_one(form), 1, GROUP)
-    options = "-DOWN_KERNEL -DWARPS" if facts.warp else "-DOWN_KERNEL"
-    text = f"{text_of(_FILE, ALL[code].name, facts.has_double, options)}\n{body}\n}}\n"
+    facts = numbered(device).facts
+    given = instructions, signature, inputs, constants, result, form
+    text, each, group = own_text(code, facts.has_double, bool(facts.warp), *given)
     return build(device, text, "own"), each, group
 
 
-_NARROW, _EVEN = 64, 128  # places fit into 32 bits; rows of the last dimension have a multiple of 8
+def own_text(
+    code: int,
+    wide: bool,
+    warps: bool,
+    instructions: bytes,
+    signature: bytes,
+    inputs: int,
+    constants: int,
+    result: int,
+    form: int,
+) -> tuple[str, int, int]:
+    """The text of a program's own kernel `own`, the elements of an item, the items of a group.
+
+    code: of the dtype that is computed in; wide, warps: whether the device has double, and warps;
+    instructions: five numbers of 32 bits each; signature: the types of the inputs and of the
+    result, one byte each, then the form; form: 0 where all lie densely and alike, else the number
+    of dimensions, with NARROW and EVEN where the device has warps.
+    """
+    program = list(struct.iter_unpack("5i", instructions))
+    own = _Own(program, signature[: inputs + 1], constants, result)
+    body, each, group = own.of_neighbours(form) if warps else (own.of_one(form), 1, GROUP)
+    options = "-DOWN_KERNEL -DWARPS" if warps else "-DOWN_KERNEL"
+    return f"{text_of(_FILE, ALL[code].name, wide, options)}\n{body}\n}}\n", each, group
+
+
+NARROW, EVEN = 64, 128  # places fit into 32 bits; rows of the last dimension have a multiple of 8
 
 
 class _Own:
@@ -109,10 +130,10 @@ class _Own:
 
     def of_neighbours(self, form: int) -> tuple[str, int, int]:
         """A work item does some times as many neighbours as 16 bytes have; all are read first."""
-        narrow, dims = form & _NARROW, form % _NARROW
+        narrow, dims = form & NARROW, form % NARROW
         types = [*(self.types[k] for k in self.read), self.out]
         small, large = min(map(_size, types)), max(map(_size, types))
-        n = min(16 // small, 8) if not dims or form & _EVEN else 1
+        n = min(16 // small, 8) if not dims or form & EVEN else 1
         rounds = max(1, min(4, 32 // (n * large)))
         index, last = "int" if narrow else "i64", max(dims - 1, 0)
         lines = [f"const T n{k} = {v};" for k, v in enumerate(self.numbers) if k not in self.read]
