@@ -190,6 +190,13 @@ FUNCTION i64 place_of(const Layout *l, i64 index) {
 
 // Elements of 1, 2, 4, 8 or 16 bytes, whatever they mean.
 FUNCTION void move(GLOBAL u8 *to, GLOBAL const u8 *from, i64 size) {
+#ifdef __CUDACC__
+  struct alignas(16) Whole { u64 low, high; };
+  if (size == 16 && ((u64)to | (u64)from) % 16 == 0) {
+    *(Whole *)to = *(const Whole *)from;
+    return;
+  }
+#endif
   switch (size) {
     case 1: *to = *from; return;
     case 2: *(GLOBAL u16 *)to = *(GLOBAL const u16 *)from; return;

@@ -345,3 +345,34 @@ def test_attention_and_its_gradients(depth, sizes, kind, dtype):
     for one, other in leaves:
         size = max(other.grad.abs().max().item(), 1)
         near(one.grad, other.grad.numpy(), 6 * ROUNDS[dtype] * size, dtype)
+
+
+# ---- losses, and rows by number
+
+
+def test_losses_and_their_gradients():
+    for n, classes, dtype in ((5, 10, torch.float32), (300, 33, torch.float32), (40, 1000, torch.float16)):
+        target = np.random.default_rng(5).integers(0, classes, n)
+        target[0] = -100
+        t, x = there(normal(n, classes), dtype)
+        given, exact = t.requires_grad_(), torch.tensor(x).requires_grad_()
+        found = functional.cross_entropy(given, torch.tensor(target).to("cuda"))
+        wanted = functional.cross_entropy(exact, torch.tensor(target))
+        found.backward(), wanted.backward()
+        near(found, wanted.detach().numpy(), 4 * ROUNDS[dtype] * (1 + np.abs(x).max()), dtype)
+        near(given.grad, exact.grad.numpy(), 8 * ROUNDS[dtype] / n, dtype)
+        other, y = there(normal(n, classes, seed=6), dtype)
+        near(functional.mse_loss(t.detach(), other), ((x - y) ** 2).mean(), 4 * ROUNDS[dtype], dtype)
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 33, 64])
+def test_rows_by_number(width):
+    index = np.random.default_rng(7).integers(0, 20, (4, 9))
+    for dtype in (torch.float32, torch.bfloat16, torch.int16, torch.float64):
+        for shift in (0, 1):
+            t, x = there(np.arange(20 * width).reshape(20, width) % 200, dtype, shift)
+            at = torch.tensor(index).to("cuda")
+            near(torch.nn.functional.embedding(at, t), x[index], 0, dtype)
+            near(t.index_select(0, at[0]), x[index[0]], 0, dtype)
+            near(t[:, : width // 2 + 1][at[1]], x[:, : width // 2 + 1][index[1]], 0, dtype)
+            near(t[at], x[index], 0, dtype)
