@@ -310,5 +310,135 @@ KERNEL_OF(ITEMS) attention_gradient(BUFFER(row_1), BUFFER(row_2), BUFFER(column_
 #endif
 }
 #endif
+
+#else
+// ---- float32: 128 work items have a tile of 16 * RUN rows and 32 columns. Item i has rows i / 8 + 16 a and columns i % 8 + 8 b, so that
+// those of a row are neighbours in a warp.
+
+enum { STEP = DEPTH + 4, COLUMNS = 32, P_STEP = COLUMNS + 4, RUN = DEPTH > 64 ? 2 : 4, HIGH = 16 * RUN };
+#define LINE (MEMBER / 8)
+#define SIDE (MEMBER % 8)
+
+// Copies rows of a matrix into a tile; rows from `end` on become 0.
+FUNCTION void bring(float *tile, const u8 *from, i64 row, i64 first, i64 end, int rows) {
+  for (int i = MEMBER; i < rows * (DEPTH / 4); i += 128) {
+    const int r = i / (DEPTH / 4), c = i % (DEPTH / 4) * 4;
+    *(Few<X, 4> *)(tile + r * STEP + c) = fetch<X, 4>(from + (first + r) * row + c * 4, first + r < end ? 4 : 0);
+  }
+}
+
+// s = the products of rows of one tile and rows of another, each an item's.
+FUNCTION void multiply_rows(float s[RUN][4], const float *one, const float *other) {
+#pragma unroll
+  for (int a = 0; a < RUN; ++a) s[a][0] = s[a][1] = s[a][2] = s[a][3] = 0;
+#pragma unroll 4
+  for (int k = 0; k < DEPTH; k += 4) {
+    Few<X, 4> left[RUN], right[4];
+#pragma unroll
+    for (int a = 0; a < RUN; ++a) left[a] = *(const Few<X, 4> *)(one + (LINE + 16 * a) * STEP + k);
+#pragma unroll
+    for (int b = 0; b < 4; ++b) right[b] = *(const Few<X, 4> *)(other + (SIDE + 8 * b) * STEP + k);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+#pragma unroll
+      for (int a = 0; a < RUN; ++a) {
+#pragma unroll
+        for (int b = 0; b < 4; ++b) s[a][b] = fmaf(left[a].items[j], right[b].items[j], s[a][b]);
+      }
+    }
+  }
+}
+
+// sums += p tile: an item has of each of its rows four neighbours of every 32.
+FUNCTION void add_product(float sums[RUN][DEPTH / 8], const float *p, const float *tile) {
+#pragma unroll 4
+  for (int k = 0; k < COLUMNS; ++k) {
+    float left[RUN];
+#pragma unroll
+    for (int a = 0; a < RUN; ++a) left[a] = p[(LINE + 16 * a) * P_STEP + k];
+#pragma unroll
+    for (int n = 0; n < DEPTH / 32; ++n) {
+      const Few<X, 4> right = *(const Few<X, 4> *)(tile + k * STEP + n * 32 + SIDE * 4);
+#pragma unroll
+      for (int a = 0; a < RUN; ++a) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) sums[a][n * 4 + j] = fmaf(left[a], right.items[j], sums[a][n * 4 + j]);
+      }
+    }
+  }
+}
+
+FUNCTION void put_sums(u8 *to, i64 row, i64 first, i64 end, const float sums[RUN][DEPTH / 8], const float factor[RUN]) {
+#pragma unroll
+  for (int a = 0; a < RUN; ++a) {
+    const i64 r = first + LINE + 16 * a;
+    if (r >= end) continue;
+#pragma unroll
+    for (int n = 0; n < DEPTH / 32; ++n) {
+      float few[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) few[j] = sums[a][n * 4 + j] * factor[a];
+      put<X, 4>(to + r * row + (n * 32 + SIDE * 4) * 4, few, 0, 4);
+    }
+  }
+}
+
+#ifdef FORWARD
+KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out), BUFFER(sums), GIVEN Problem p, GIVEN Rows of_q,
+                      GIVEN Rows of_k, GIVEN Rows of_v, GIVEN Rows of_out, float scale) {
+  __shared__ __align__(16) float queries[HIGH * STEP], tile[COLUMNS * STEP], weights[HIGH * P_STEP];
+  const i64 blocks = (p.queries + HIGH - 1) / HIGH, head = GROUP_NUMBER / blocks;
+  const i64 begin = (blocks - 1 - GROUP_NUMBER % blocks) * HIGH;  // the longest of causal ones first
+  const u8 *keys = head_of(k, k_at, of_k, head), *values = head_of(v, v_at, of_v, head);
+  const i64 last = p.causal && begin + HIGH < p.keys ? begin + HIGH : p.keys;
+  bring(queries, head_of(q, q_at, of_q, head), of_q.row, begin, p.queries, HIGH);
+  float made[RUN][DEPTH / 8] = {}, most[RUN], total[RUN], factor[RUN];
+#pragma unroll
+  for (int a = 0; a < RUN; ++a) most[a] = -INFINITE, total[a] = 0;
+  for (i64 first = 0; first < last; first += COLUMNS) {
+    float s[RUN][4];
+    BARRIER;
+    bring(tile, keys, of_k.row, first, p.keys, COLUMNS);
+    BARRIER;
+    multiply_rows(s, queries, tile);
+#pragma unroll
+    for (int a = 0; a < RUN; ++a) {
+      float best = most[a], part = 0;
+#pragma unroll
+      for (int b = 0; b < 4; ++b) {
+        s[a][b] = shown(s[a][b] * scale, p, mask + mask_at, head, begin + LINE + 16 * a, first + SIDE + 8 * b);
+        best = Most::of(best, s[a][b]);
+      }
+#pragma unroll
+      for (int step = 4; step; step /= 2) best = Most::of(best, __shfl_xor_sync(WHOLE_WARP, best, step));
+      const float shift = best == -INFINITE ? 0 : best, less = exp(most[a] - shift);
+#pragma unroll
+      for (int b = 0; b < 4; ++b) {
+        const float weight = exp(s[a][b] - shift);
+        part += weight;
+        weights[(LINE + 16 * a) * P_STEP + SIDE + 8 * b] = weight;
+      }
+      most[a] = best;
+      total[a] = total[a] * less + part;
+#pragma unroll
+      for (int n = 0; n < DEPTH / 8; ++n) made[a][n] *= less;
+    }
+    BARRIER;
+    bring(tile, values, of_v.row, first, p.keys, COLUMNS);
+    BARRIER;
+    add_product(made, weights, tile);
+  }
+#pragma unroll
+  for (int a = 0; a < RUN; ++a) {
+#pragma unroll
+    for (int step = 4; step; step /= 2) total[a] += __shfl_xor_sync(WHOLE_WARP, total[a], step);
+    factor[a] = total[a] == 0 ? 0 : 1 / total[a];
+    const i64 r = begin + LINE + 16 * a;
+    const float logarithm = total[a] == 0 ? INFINITE : most[a] + log(total[a]);
+    if (SIDE == 0 && r < p.queries) OF(float, sums)[head * p.queries + r] = logarithm;
+  }
+  put_sums((u8 *)head_of(out, out_at, of_out, head), of_out.row, begin, p.queries, made, factor);
+}
+#endif
 #endif
 #endif

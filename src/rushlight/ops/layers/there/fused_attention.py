@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from ...._base.dtypes import bfloat16, float16, float32
 from ...._core import Tensor
 from ...._devices.launch import WIDE_GROUP, code, empty, layout, processors, rows, start
 from ...._devices.there import struct_of
@@ -46,7 +47,7 @@ class Fused:
         self.fits = (
             bool(processors(query))
             and len({t.dtype for t in self.given}) == 1
-            and query.element_size() == 2
+            and query.dtype in (float16, bfloat16, float32)
             and depth in _DEPTHS
             and value.shape[-1] == depth
             and min(query.shape[-2], shape[-2], prod(lead)) > 0
@@ -88,7 +89,8 @@ class Fused:
         all_of = of_q, of_k, of_v
         tensors = *(m.tensor for m in all_of), self.mask, out, sums
         given = *tensors, self.problem, *(m.given for m in (*all_of, of_out)), scale
-        self._start("attend", self.heads * -(-self.sizes[0] // 64), 128, *given, more="-DFORWARD")
+        high = 32 if query.element_size() == 4 and query.shape[-1] > 64 else 64
+        self._start("attend", self.heads * -(-self.sizes[0] // high), 128, *given, more="-DFORWARD")
         return True
 
     def backward(
@@ -101,6 +103,8 @@ class Fused:
     ) -> bool:
         """Whether the kernels wrote the gradients of queries, keys and values, those wanted."""
         query, key, value = self.given
+        if query.element_size() != 2:
+            return False
         queries, keys = self.sizes
         to = [None if t is None else _Matrix(t) for t in results]
         if any(t is not None and not t.fits for t in to):
