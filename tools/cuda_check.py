@@ -64,7 +64,8 @@ TILES = [
     for more in ("-DFORWARD", "-DDOTS", "-DBY_QUERY", "-DBY_KEY")
 ]
 REDUCTIONS = [
-    f"-DHOW={how} -DTAKEN={taken}" for how, taken in ((0, 0), (0, 5), (0, 6), (1, 1), (2, 0), (3, 2))
+    f"-DHOW={how} -DTAKEN={taken}"
+    for how, taken in ((0, 0), (0, 5), (0, 6), (1, 1), (2, 0), (3, 2))
 ]
 NORMS = [f"-DW=TYPE_FLOAT32 {held}" for held in HELD] + ["-DAT_ONCE=1", ""]
 BY_WARPS = {"softmax": HELD, "norms": NORMS, "reductions": REDUCTIONS, "fused_attention": TILES}

@@ -18,10 +18,10 @@ from .texts import numbers_of
 
 __all__ = [
     "GROUP",
+    "WIDE_GROUP",
     "Dims",
     "Ints",
     "Tensors",
-    "WIDE_GROUP",
     "Written",
     "code",
     "computed",

@@ -10,8 +10,8 @@ import struct
 
 from .. import _core
 from .._base.dtypes import ALL
-from .launch import GROUP, WIDE_GROUP
 from .accelerators import build, kernel, numbered
+from .launch import GROUP, WIDE_GROUP
 from .texts import numbers_of, text_of
 
 __all__ = ["EVEN", "NARROW", "interpreter", "own_text", "specialised"]
@@ -151,7 +151,9 @@ class _Own:
         for k in self.read:
             step = f"call.strides[{k}][{last}]" if dims else f"SIZE({self.types[k]})"
             place = f"in{k} + call.places[{k}] + at_{k}"
-            lines.append(f"all_{k}[round] = fetch_along<{self.types[k]}, {n}>({place}, {step}, rest);")
+            lines.append(
+                f"all_{k}[round] = fetch_along<{self.types[k]}, {n}>({place}, {step}, rest);"
+            )
         lines += ["targets[round] = target;", "}"]
         lines += ["#pragma unroll", f"for (int round = 0; round < {rounds}; ++round) {{"]
         lines += [f"const i64 first = {first}, rest = call.count - first;", f"T made[{n}];"]

@@ -4,8 +4,6 @@ Pointwise programs, reductions, softmax, norms and attention: of lengths around 
 from addresses that are no multiple of 16, with steps, NaN, infinities and nothing at all.
 """
 
-import os
-
 import _standin as standin
 import numpy as np
 import pytest
@@ -59,7 +57,9 @@ def near(found, wanted, bound, dtype=None):
     with np.errstate(all="ignore"):
         most = bound + ROUNDS.get(found.dtype, 0) * np.abs(wanted)
         most = most + (2.0**-25 if found.dtype is torch.float16 else 0)  # half its smallest number
-        wrong = (np.abs(given - wanted) > most)[~even] if given.ndim else np.abs(given - wanted) > most
+        wrong = (
+            (np.abs(given - wanted) > most)[~even] if given.ndim else np.abs(given - wanted) > most
+        )
     assert not wrong.any(), np.abs(given - wanted).max()
 
 
@@ -132,7 +132,9 @@ def test_extremes_and_their_places(length):
                 wanted = getattr(x, place)(dim)
                 near(getattr(t, place)(dim), wanted, 0)
                 near(index, wanted, 0)
-                near(values, np.take_along_axis(x, np.expand_dims(wanted, dim), dim).squeeze(dim), 0)
+                near(
+                    values, np.take_along_axis(x, np.expand_dims(wanted, dim), dim).squeeze(dim), 0
+                )
         near(t.argmax(), np.argmax(x), 0)
 
 
@@ -193,7 +195,11 @@ def test_softmax(length, dtype):
         softmax, logarithms = exponentials(x)
         # An exponential is off by its argument's rounding and its own; the sum by 200 additions.
         near(torch.softmax(t, 1), softmax, 256 * unit * np.nan_to_num(softmax), dtype)
-        near(torch.log_softmax(t, 1), logarithms, 256 * unit * (1 + np.abs(np.nan_to_num(logarithms))))
+        near(
+            torch.log_softmax(t, 1),
+            logarithms,
+            256 * unit * (1 + np.abs(np.nan_to_num(logarithms))),
+        )
 
 
 @pytest.mark.parametrize("length", [1, 33, 1000, 20_000])
@@ -273,14 +279,24 @@ def test_norms_and_their_gradients(norm, shape, weighted):
             given[1:], exact[1:] = [None, None], [None, None]
         found, wanted = norm(*given), NORMS[norm](*exact)
         unit = 2.0**-24 + ROUNDS[dtype] * (2 if dtype in HALVES else 0)
-        near(found, wanted.detach().numpy(), 64 * unit * (1 if dtype is torch.float32 else 0.1), dtype)
+        near(
+            found,
+            wanted.detach().numpy(),
+            64 * unit * (1 if dtype is torch.float32 else 0.1),
+            dtype,
+        )
         g, slope = there(normal(*shape, seed=3), dtype)
         found.backward(g)
         wanted.backward(torch.tensor(slope))
         for one, other in zip(given, exact, strict=True):
             if one is not None:
                 size = other.grad.abs().max().item() + 1
-                near(one.grad, other.grad.numpy(), 512 * 2.0**-24 * size + ROUNDS[dtype] * size, dtype)
+                near(
+                    one.grad,
+                    other.grad.numpy(),
+                    512 * 2.0**-24 * size + ROUNDS[dtype] * size,
+                    dtype,
+                )
 
 
 # ---- attention
@@ -352,7 +368,11 @@ def test_attention_and_its_gradients(depth, sizes, kind, dtype):
 
 
 def test_losses_and_their_gradients():
-    for n, classes, dtype in ((5, 10, torch.float32), (300, 33, torch.float32), (40, 1000, torch.float16)):
+    for n, classes, dtype in (
+        (5, 10, torch.float32),
+        (300, 33, torch.float32),
+        (40, 1000, torch.float16),
+    ):
         target = np.random.default_rng(5).integers(0, classes, n)
         target[0] = -100
         t, x = there(normal(n, classes), dtype)
@@ -363,7 +383,9 @@ def test_losses_and_their_gradients():
         near(found, wanted.detach().numpy(), 4 * ROUNDS[dtype] * (1 + np.abs(x).max()), dtype)
         near(given.grad, exact.grad.numpy(), 8 * ROUNDS[dtype] / n, dtype)
         other, y = there(normal(n, classes, seed=6), dtype)
-        near(functional.mse_loss(t.detach(), other), ((x - y) ** 2).mean(), 4 * ROUNDS[dtype], dtype)
+        near(
+            functional.mse_loss(t.detach(), other), ((x - y) ** 2).mean(), 4 * ROUNDS[dtype], dtype
+        )
 
 
 @pytest.mark.parametrize("width", [1, 3, 8, 33, 64])

@@ -9,7 +9,18 @@ from __future__ import annotations
 from math import prod
 
 from ...._core import Tensor, kernels
-from ...._devices.launch import Ints, Tensors, code, computed, empty, layout, made, number, rows, start
+from ...._devices.launch import (
+    Ints,
+    Tensors,
+    code,
+    computed,
+    empty,
+    layout,
+    made,
+    number,
+    rows,
+    start,
+)
 from ...._devices.there import struct_of, there
 from ...matrix.there.products import Matrices, matrices, product
 from .fused_attention import Fused

@@ -62,7 +62,10 @@ class Fused:
         if mask is not None:
             steps = [0 if n == 1 else s for n, s in zip(mask.shape, mask.stride(), strict=True)]
             steps = [0] * (query.dim() - mask.dim()) + steps
-            column, found = steps[-1] * mask.element_size(), layout(mask, query.shape[:-1], steps[:-1])
+            column, found = (
+                steps[-1] * mask.element_size(),
+                layout(mask, query.shape[:-1], steps[:-1]),
+            )
             self.fits, laid = found is not None, found or laid
             self.more += f" -DM={code(mask)}"
         self.problem = _PROBLEM.pack(
@@ -121,7 +124,9 @@ class Fused:
             places = [m.given for m in parts] + [_NONE if t is None else t.given for t in to]
             tensors = *(m.tensor for m in parts), self.mask, sums, dots, *written
             given = *tensors, self.problem, *places, scale
-            self._start("attention_gradient", heads * -(-length // high), 2 * high, *given, more=more)
+            self._start(
+                "attention_gradient", heads * -(-length // high), 2 * high, *given, more=more
+            )
 
         if to[0] is not None:
             shared = _matrix(key, self.group), _matrix(value, self.group)

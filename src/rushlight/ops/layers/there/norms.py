@@ -163,8 +163,8 @@ def _gradients(
         if processors(x):
             _few("gradient_few", x, norm, g, x, *found, weight, *own, gx, *sizes[:3])
         else:
-            given = g, x, *found, weight, *own, gx, code(x), *sizes
-            start(_FILE, "norm_gradient", x.numel(), x, *given)
+            whole = g, x, *found, weight, *own, gx, code(x), *sizes
+            start(_FILE, "norm_gradient", x.numel(), x, *whole)
     gw, gb = (sums[1], sums[0]) if sums is not None else (None, None)
     return gx, gw if needs[1] else None, gb if needs[2] else None
 
@@ -215,15 +215,16 @@ def _sums_by_warps(
         parts = max(1, min(8 * processors(x) // tiles, over.count // lines))
         each = [empty((parts, over.rows), x, computed(x.dtype)) for _ in range(2)]
         sizes = over.count, over.rows, parts, across, int(norm.of == over)
-        given = (g, x, *found, *each, *sizes)
+        whole = (g, x, *found, *each, *sizes)
         more, items = f"-DWARPS -DX={code(x)}", tiles * parts * WIDE_GROUP
-        start(_FILE, "column_products", items, x, *given, more=more, group=WIDE_GROUP)
+        start(_FILE, "column_products", items, x, *whole, more=more, group=WIDE_GROUP)
         return [reduce(t, (0,), False, _R.COMBINE_SUM, t.dtype) for t in each]
     parts, _, more = _spans(x, over)
     each = _vectors(over.rows * parts, x)
-    sizes = over.rows, parts, over.count, over.inner, over.step, *norm.numbers[:2]
+    numbers = over.rows, parts, over.count, over.inner, over.step, *norm.numbers[:2]
+    given = (g, x, *found, *each, *numbers)
     items = over.rows * parts * WIDE_GROUP
-    start(_FILE, "span_products", items, x, g, x, *found, *each, *sizes, more=more, group=WIDE_GROUP)
+    start(_FILE, "span_products", items, x, *given, more=more, group=WIDE_GROUP)
     if parts == 1:
         return each
     sums = _vectors(over.rows, x)
@@ -261,7 +262,7 @@ def _row_gradients(
     if not _by_rows(x, norm.of):
         found = _measured(x, norm, eps) if found is None else found
         return _gradients(g, x, norm, found, weight, needs)
-    g, gx, sums = rows(g), None, (None, None)
+    g, gx, sums = rows(g), None, [None, None]
     if needs[0] or found is None:
         kept = _vectors(norm.of.rows, x) if found is None else found
         gx = _rows_gradient(g, x, norm.of, shared, weight, kept, eps if found is None else None)
