@@ -150,10 +150,8 @@ class _Own:
             lines.append(f"const i64 target = first * SIZE({self.out});")
         for k in self.read:
             step = f"call.strides[{k}][{last}]" if dims else f"SIZE({self.types[k]})"
-            place = f"in{k} + call.places[{k}] + at_{k}"
-            lines.append(
-                f"all_{k}[round] = fetch_along<{self.types[k]}, {n}>({place}, {step}, rest);"
-            )
+            given = f"in{k} + call.places[{k}] + at_{k}, {step}, rest"
+            lines.append(f"all_{k}[round] = fetch_along<{self.types[k]}, {n}>({given});")
         lines += ["targets[round] = target;", "}"]
         lines += ["#pragma unroll", f"for (int round = 0; round < {rounds}; ++round) {{"]
         lines += [f"const i64 first = {first}, rest = call.count - first;", f"T made[{n}];"]

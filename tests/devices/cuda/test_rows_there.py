@@ -132,9 +132,8 @@ def test_extremes_and_their_places(length):
                 wanted = getattr(x, place)(dim)
                 near(getattr(t, place)(dim), wanted, 0)
                 near(index, wanted, 0)
-                near(
-                    values, np.take_along_axis(x, np.expand_dims(wanted, dim), dim).squeeze(dim), 0
-                )
+                chosen = np.take_along_axis(x, np.expand_dims(wanted, dim), dim)
+                near(values, chosen.squeeze(dim), 0)
         near(t.argmax(), np.argmax(x), 0)
 
 
@@ -278,13 +277,7 @@ def test_norms_and_their_gradients(norm, shape, weighted):
         if not weighted:
             given[1:], exact[1:] = [None, None], [None, None]
         found, wanted = norm(*given), NORMS[norm](*exact)
-        unit = 2.0**-24 + ROUNDS[dtype] * (2 if dtype in HALVES else 0)
-        near(
-            found,
-            wanted.detach().numpy(),
-            64 * unit * (1 if dtype is torch.float32 else 0.1),
-            dtype,
-        )
+        near(found, wanted.detach().numpy(), 256 * 2.0**-24, dtype)
         g, slope = there(normal(*shape, seed=3), dtype)
         found.backward(g)
         wanted.backward(torch.tensor(slope))
@@ -383,9 +376,8 @@ def test_losses_and_their_gradients():
         near(found, wanted.detach().numpy(), 4 * ROUNDS[dtype] * (1 + np.abs(x).max()), dtype)
         near(given.grad, exact.grad.numpy(), 8 * ROUNDS[dtype] / n, dtype)
         other, y = there(normal(n, classes, seed=6), dtype)
-        near(
-            functional.mse_loss(t.detach(), other), ((x - y) ** 2).mean(), 4 * ROUNDS[dtype], dtype
-        )
+        found = functional.mse_loss(t.detach(), other)
+        near(found, ((x - y) ** 2).mean(), 4 * ROUNDS[dtype], dtype)
 
 
 @pytest.mark.parametrize("width", [1, 3, 8, 33, 64])

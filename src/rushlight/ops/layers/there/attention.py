@@ -143,9 +143,9 @@ def attention_backward(
     results = made("attention_backward", *given, (*needs[:3], 0))
     if results is NotImplemented:
         return results
-    fused = None if noise is not None or needs[3] else Fused(query, key, value, mask, causal)
-    if fused is not None and fused.fits and g.dtype is query.dtype and out.dtype is query.dtype:
-        if fused.backward(g, out, rows(sums), results[:3], number(scale, query)):
+    if noise is None and not needs[3] and g.dtype is query.dtype:
+        fused = Fused(query, key, value, mask, causal)
+        if fused.fits and fused.backward(g, out, rows(sums), results[:3], number(scale, query)):
             return results
     heads = _Heads(query, key, value, mask, noise, causal)
     if not heads.fits:

@@ -124,9 +124,8 @@ class Fused:
             places = [m.given for m in parts] + [_NONE if t is None else t.given for t in to]
             tensors = *(m.tensor for m in parts), self.mask, sums, dots, *written
             given = *tensors, self.problem, *places, scale
-            self._start(
-                "attention_gradient", heads * -(-length // high), 2 * high, *given, more=more
-            )
+            groups = heads * -(-length // high)
+            self._start("attention_gradient", groups, 2 * high, *given, more=more)
 
         if to[0] is not None:
             shared = _matrix(key, self.group), _matrix(value, self.group)

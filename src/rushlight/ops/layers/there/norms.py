@@ -173,7 +173,7 @@ def _gradients(
 
 
 def _few(name: str, x: Tensor, norm: _Norm, *arguments: Any) -> None:
-    """Start a kernel that goes through all elements, some neighbours at a time where that can be."""
+    """Start a kernel that goes through all elements, neighbours at a time where that can be."""
     n, numbers = 16 // x.element_size(), norm.numbers
     n = 1 if numbers[0] % n or numbers[2] % n else n
     items, more = -(-x.numel() // (4 * n)), f"-DWARPS -DX={code(x)} -DAT_ONCE={n}"
