@@ -58,7 +58,7 @@ struct Code {
 
 // Interpreting has cost about what compiling costs after so many elements times steps.
 std::atomic<uint64_t> worth_compiling{uint64_t{1} << 26};
-// What a run counts as at least on a device with warps, where few work items take as long as many: 16 runs are worth it.
+// The least that a run counts as on a device with warps, where few work items take as long as many: 16 runs are worth a kernel.
 constexpr uint64_t kLeast = uint64_t{1} << 22;
 
 // By what it is made of: programs that are alike share it. With `keeping` held.
@@ -175,8 +175,8 @@ int prepare(const Program& program, int with, DType compute, PyObject* const* op
   return 1;
 }
 
-// What the kernels of programs.py count on where work items do neighbours: places that fit into 32 bits, and rows of the last
-// dimension that groups of neighbours fill.
+// Facts that the kernels of programs.py count on where work items do neighbours: places fit into 32 bits, and rows of the last
+// dimension are filled by groups of neighbours.
 constexpr int kNarrow = 64, kEven = 128, kNeighbours = 8;
 
 int more_of_form(const Call& call) {

@@ -11,13 +11,13 @@ import struct
 from .. import _core
 from .._base.dtypes import ALL
 from .accelerators import build, kernel, numbered
-from .launch import GROUP, WIDE_GROUP
 from .texts import numbers_of, text_of
 
 __all__ = ["EVEN", "NARROW", "interpreter", "own_text", "specialised"]
 
 _FILE = "pointwise.cl"
 _SCALAR = numbers_of("accelerator_call.h").SCALAR
+GROUP, WIDE_GROUP = numbers_of("accelerator_call.h").GROUP, numbers_of("vectors.cl").WIDE_GROUP
 _NAMES = [name for name, _ in _core.instructions()]
 
 
@@ -78,7 +78,7 @@ NARROW, EVEN = 64, 128  # places fit into 32 bits; rows of the last dimension ha
 
 
 class _Own:
-    """What the kernels of a program are written of."""
+    """The parts that kernels of a program are written of."""
 
     def __init__(
         self, program: list[tuple[int, ...]], types: bytes, constants: int, result: int

@@ -2,8 +2,7 @@
 // tile of queries and a tile of keys in registers, and goes on to the next tile. DEPTH is the size of a head, X the type of elements; M
 // is the mask's where there is one.
 //
-// A head of queries has the matrix at place_of(&heads, head), whose rows are `row` bytes apart; of keys and values those that its group
-// of heads shares. Logarithms of sums of exponentials are as in attention.cl.
+// A head has the matrix at place_of(&heads, head), with rows `row` bytes apart; heads of a group share keys and values. Logarithms of sums of exponentials are as in attention.cl.
 #if defined(__CUDACC__) && defined(DEPTH)
 #include "gpu.cl"
 #include "vectors.cl"

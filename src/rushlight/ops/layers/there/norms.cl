@@ -193,7 +193,7 @@ KERNEL_OF(WIDE_GROUP) column_products(BUFFER(g), BUFFER(x), BUFFER(mean), BUFFER
   }
 }
 
-// What a group goes through of the part of a row: AT_ONCE neighbours at a time, of which `inner` is a multiple.
+// The part of a row that a group goes through: AT_ONCE neighbours at a time, of which `inner` is a multiple.
 typedef struct {
   i64 first, last, row, inner, step;
 } Span;

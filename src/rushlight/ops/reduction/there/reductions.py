@@ -130,7 +130,7 @@ def reduce(
 # ---- on devices with warps
 
 _GROUPS = 8  # of a multiprocessor
-_WORTH_TWO = 1 << 15  # elements that are worth two kernels rather than one that skips
+_WORTH_TWO = 1 << 15  # elements that are worth two kernels
 _LONG_ROW = 512  # pieces of 16 bytes of a row that is worth a group
 
 
