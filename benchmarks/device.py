@@ -142,7 +142,7 @@ def _upload(torch: Any, device: str) -> Callable[[], Any]:
 def _launch(torch: Any, device: str) -> Callable[[], Any]:
     """A kernel that does nothing, with two tensors and two numbers; on the device alone."""
     core = importlib.import_module("rushlight._core")
-    opencl = importlib.import_module("rushlight._devices.opencl")
+    opencl = importlib.import_module("rushlight._devices.accelerators")
     a = torch.ones(8, 8, device=device)
     text = "kernel void nothing(global char *a, long x, global char *b, long y, long m, long n) {}"
     number, given = opencl.build(a._accelerator, text, "nothing"), (a, a, 1, 2)
@@ -259,7 +259,7 @@ def main() -> None:
 
 
 def _device_name() -> str:
-    opencl = importlib.import_module("rushlight._devices.opencl")
+    opencl = importlib.import_module("rushlight._devices.accelerators")
     return str(opencl.numbered(0).facts.name)
 
 

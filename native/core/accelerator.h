@@ -6,11 +6,11 @@
 #include <atomic>
 
 #include "core/core.h"
-#include "devices/opencl.h"
+#include "devices/device.h"
 
 namespace rushlight {
 
-opencl::Block* block_of(const Storage* s);
+devices::Block* block_of(const Storage* s);
 // Whether elements of a type may be there: no float64 where the device has none. False with an exception.
 bool has_type(DeviceType device, DType dtype);
 // Memory for a storage of so many bytes. False with torch's exception.
