@@ -60,6 +60,7 @@ using i64 = int64_t;
 
 extern PyMethodDef kAcceleratorFunctions[];
 extern PyMethodDef kAcceleratorLaunchFunctions[];
+extern PyMethodDef kAcceleratorListFunctions[];
 extern PyMethodDef kAcceleratorProgramFunctions[];
 extern PyMethodDef kAcceleratorReportFunctions[];
 

@@ -324,7 +324,7 @@ PyObject* make_module() {
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
   for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kRecordFunctions, kTensorFunctions,
-                               kWrappedFunctions, kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorProgramFunctions,
+                               kWrappedFunctions, kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorListFunctions, kAcceleratorProgramFunctions,
                                kAcceleratorReportFunctions, kStorageFunctions, kDlpackFunctions, kBlockFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
