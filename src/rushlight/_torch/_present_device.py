@@ -164,8 +164,8 @@ def reset_accumulated(device: object = None) -> None:
 
 def empty_cache() -> None:
     """Give the memory that is kept for later back to the devices."""
-    for number in range(count()):
-        _core.accelerator_give_back(number)
+    for index in range(count()):
+        _core.accelerator_give_back(number_of(index))
 
 
 # ---- streams
