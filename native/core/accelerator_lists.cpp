@@ -5,6 +5,7 @@
 
 #include "core/accelerator.h"
 #include "core/accelerator_given.h"
+#include "core/accelerator_repeats.h"
 #include "core/guard.h"
 #include "core/layout.h"
 #include "core/tensor.h"
@@ -92,6 +93,7 @@ PyObject* launch_lists(PyObject*, PyObject* args) {
   Lists lists;
   if (!lists.read(tuple)) return nullptr;
   const Py_ssize_t width = 2 + static_cast<Py_ssize_t>(lists.count());
+  const uint64_t before = devices::queued();
   int64_t groups = 0;  // of the next launch
   shared::Table table{};
   table.lists = width - 2;
@@ -118,6 +120,7 @@ PyObject* launch_lists(PyObject*, PyObject* args) {
     groups += (count + chunk - 1) / chunk;
   }
   if (table.places) start();
+  repeats::note_call(launch_lists, args, devices::queued() - before);
   return PyLong_FromLongLong(table.before);
 }
 
