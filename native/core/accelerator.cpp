@@ -381,7 +381,7 @@ PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, boo
     loaded.store(true, std::memory_order_release);
   }
   asked_last = {there.name, writes};
-  const repeats::Key key = repeats::key_of(there, args, n, writes);
+  repeats::Key key = repeats::key_of(there, args, n, writes);
   if (PyObject* result; repeats::again(key, &result)) return result;
   for (int which = writes ? There::Write : There::Own; which <= (writes ? There::Write : There::Complex); ++which) {
     const Tensor* first = nullptr;

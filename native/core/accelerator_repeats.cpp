@@ -17,12 +17,13 @@ namespace rushlight::repeats {
 namespace {
 
 constexpr size_t kMostKept = 1 << 14, kMostTensors = 64;
+constexpr int kTries = 4;
 constexpr int64_t kEven = 64;  // a kernel may be chosen by whether an address is a multiple of so many bytes
 
 // An argument of a launch, or a result.
 struct Value {
-  enum Kind : char { Given, Made, Number, Real, Bytes, None, Report, Tuple } kind;
-  int64_t number = 0;  // which tensor; a number, or its bits
+  enum Kind : char { Given, Made, Constant, Number, Real, Bytes, None, Report, Tuple } kind;
+  int64_t number = 0;  // which tensor of those; a number, or its bits
   int64_t offset = 0;  // in bytes, from the tensor's first element
   std::string bytes;  // or what is reported
   std::vector<Value> items;
@@ -44,6 +45,7 @@ struct Shape {
 
 struct Kept {
   bool refused = true;  // such calls do more than launches
+  int tries = 1;  // at the first, a function may make what it keeps
   std::vector<Shape> made;
   std::vector<Launch> launches;
   Value result{};
@@ -88,7 +90,8 @@ std::string text_of(const Kept& k) {
 struct All {
   std::mutex lock;  // not held while Python runs
   std::unordered_map<std::string, std::shared_ptr<const Kept>> kept;
-  std::map<std::string, uint64_t> made;  // calls without Python, by the op's name
+  std::map<std::string, uint64_t> made;  // how many are kept, by the op's name
+  std::vector<Ref> constants;
 };
 All& all() {
   static All* const made = new All;
@@ -118,7 +121,18 @@ Value place_of(const Tensor* t) {
     const Tensor* one = watched->key->tensors[i];
     if (one->storage() == s) return {Value::Given, static_cast<int64_t>(i), t->offset() - one->offset(), {}, {}};
   }
+  const std::lock_guard<std::mutex> guard(all().lock);
+  const auto& constants = all().constants;
+  for (size_t i = 0; i < constants.size(); ++i) {
+    const Tensor* one = as_tensor(constants[i].get());
+    if (one->storage() == s) return {Value::Constant, static_cast<int64_t>(i), t->offset() - one->offset(), {}, {}};
+  }
   return {Value::None};
+}
+
+const Tensor* constant_of(const Value& v) {
+  const std::lock_guard<std::mutex> guard(all().lock);
+  return as_tensor(all().constants[static_cast<size_t>(v.number)].get());
 }
 
 bool put_key(Key& key, PyObject* o) {
@@ -160,9 +174,9 @@ bool put_key(Key& key, PyObject* o) {
     put(to, length);
     to.append(text ? text : "", static_cast<size_t>(text ? length : 0));
     return text != nullptr;
-  } else if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+  } else if (PyTuple_Check(o) || PyList_CheckExact(o)) {
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    to += PyTuple_CheckExact(o) ? 't' : 'l';
+    to += PyTuple_Check(o) ? 't' : 'l';
     put(to, n);
     for (Py_ssize_t i = 0; i < n; ++i) {
       if (!put_key(key, PySequence_Fast_GET_ITEM(o, i))) return false;
@@ -269,6 +283,7 @@ bool start(const Kept& kept, const Key& key, const std::vector<Ref>& made) {
       switch (v.kind) {
         case Value::Given: memory(key.tensors[static_cast<size_t>(v.number)], v.offset); break;
         case Value::Made: memory(as_tensor(made[static_cast<size_t>(v.number)].get()), v.offset); break;
+        case Value::Constant: memory(constant_of(v), v.offset); break;
         case Value::Number: number(v.number); break;
         case Value::Bytes: arguments.push_back({v.bytes.size(), v.bytes.data()}); break;
         case Value::Report: {
@@ -305,14 +320,18 @@ Key key_of(const There& there, PyObject* const* args, Py_ssize_t n, bool writes)
   return key;
 }
 
-bool again(const Key& key, PyObject** result) {
+bool again(Key& key, PyObject** result) {
   if (key.bytes.empty() || compares.load(std::memory_order_relaxed)) return false;
   std::shared_ptr<const Kept> kept;
   {
     const std::lock_guard<std::mutex> guard(all().lock);
     const auto found = all().kept.find(key.bytes);
-    if (found == all().kept.end() || found->second->refused) return false;
+    if (found == all().kept.end()) return false;
     kept = found->second;
+    if (kept->refused) {
+      if (kept->tries >= kTries) key.bytes.clear();
+      return false;
+    }
   }
   std::vector<Ref> made;
   made.reserve(kept->made.size());
@@ -348,12 +367,13 @@ bool Watch::keep(const There& there, PyObject* const* args, Py_ssize_t n, bool w
   if (after.bytes != key_->bytes) w.found.refused = true;
   const std::lock_guard<std::mutex> guard(all().lock);
   auto& kept = all().kept;
-  if (compares.load(std::memory_order_relaxed)) {
-    const auto before = kept.find(key_->bytes);
-    if (before != kept.end() && !before->second->refused && text_of(*before->second) != text_of(w.found)) {
-      PyErr_Format(PyExc_SystemError, "%s: a call like one before started something else", there.name);
-      return false;
-    }
+  const auto before = kept.find(key_->bytes);
+  const bool known = before != kept.end();
+  if (known) w.found.tries += before->second->tries;
+  if (compares.load(std::memory_order_relaxed) && known && !before->second->refused &&
+      text_of(*before->second) != text_of(w.found)) {
+    PyErr_Format(PyExc_SystemError, "%s: a call like one before started something else", there.name);
+    return false;
   }
   if (kept.size() >= kMostKept) kept.clear();
   if (!w.found.refused) all().made[there.name] += 1;
@@ -427,6 +447,13 @@ PyObject* unlike(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* keep_constant(PyObject*, PyObject* tensor) {
+  if (!is_tensor(tensor)) return PyErr_Format(PyExc_TypeError, "accelerator_constant(tensor)");
+  const std::lock_guard<std::mutex> guard(all().lock);
+  all().constants.push_back(Ref::borrow(tensor));
+  return Py_NewRef(tensor);
+}
+
 PyObject* forget(PyObject*, PyObject*) {
   const std::lock_guard<std::mutex> guard(all().lock);
   all().kept.clear();
@@ -454,6 +481,7 @@ PyObject* list_kept(PyObject*, PyObject*) {
 
 PyMethodDef kFunctions[] = {
     {"accelerator_unlike", method_of<unlike>(), METH_NOARGS, "The call that is computed does something else the next time."},
+    {"accelerator_constant", method_of<keep_constant>(), METH_O, "A tensor that calls share: kept for ever, and never written."},
     {"accelerator_forget_calls", method_of<forget>(), METH_NOARGS,
      "Calls are not made as before: what functions of the table depend on has changed."},
     {"accelerator_keep_calls", method_of<switched<&keeps>>(), METH_O, "Whether calls like one before need no Python; what it was."},

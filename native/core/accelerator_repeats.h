@@ -17,7 +17,7 @@ struct Key {
 Key key_of(const There& there, PyObject* const* args, Py_ssize_t n, bool writes);
 
 // Whether such a call was kept; then it is made: a new reference, nullptr with an exception.
-bool again(const Key& key, PyObject** result);
+bool again(Key& key, PyObject** result);
 
 // While it lives, what this thread starts is noted for `key`; nested ones are part of the outermost.
 class Watch {

@@ -126,11 +126,11 @@ def test_one_launch_and_the_formula(kind, formula, options, more):
 def test_as_many_launches_as_tables_are_needed(kind):
     values, grads = numbers(0, [(3,)] * 300), numbers(1, [(3,)] * 300)
     parameters = [nn.Parameter(t) for t in there(values)]
-    _, counts = train(parameters, [there(grads)], kind, {"lr": 0.1}, steps=1)
+    _, counts = train(parameters, [there(grads)] * 2, kind, {"lr": 0.1}, steps=2)
     width = 2 + (2 if kind is optim.SGD else 4)  # a table's words of a parameter
     assert counts[-1] == -(-300 // (numbers_of("accelerator_call.h").TABLE // width))
     formula = sgd if kind is optim.SGD else adam
-    same(parameters, [formula(p, [g], lr=0.1) for p, g in zip(values, grads, strict=True)])
+    same(parameters, [formula(p, [g, g], lr=0.1) for p, g in zip(values, grads, strict=True)])
 
 
 def to_bfloat(array):
