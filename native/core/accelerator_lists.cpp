@@ -1,5 +1,6 @@
 // Kernels that compute all tensors of lists in one launch, on devices where memory has addresses.
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -45,15 +46,20 @@ class Lists {
 
 // Whether tensors of the first list reach into each other's memory.
 bool overlap(const Lists& lists) {
-  std::vector<std::pair<const char*, const char*>> extents;
-  for (Py_ssize_t i = 0; i < lists.places(); ++i) {
+  struct Extent {
+    const Storage* storage;
     const char *low, *high;
-    extent(lists.at(0, i), &low, &high);
-    if (low < high) extents.emplace_back(low, high);
+    bool operator<(const Extent& o) const { return storage != o.storage ? std::less<>()(storage, o.storage) : low < o.low; }
+  };
+  std::vector<Extent> extents;
+  for (Py_ssize_t i = 0; i < lists.places(); ++i) {
+    Extent e{lists.at(0, i)->storage(), nullptr, nullptr};
+    extent(lists.at(0, i), &e.low, &e.high);
+    if (e.low < e.high) extents.push_back(e);
   }
   std::sort(extents.begin(), extents.end());
   for (size_t i = 1; i < extents.size(); ++i) {
-    if (extents[i].first < extents[i - 1].second) return true;
+    if (extents[i].storage == extents[i - 1].storage && extents[i].low < extents[i - 1].high) return true;
   }
   return false;
 }
