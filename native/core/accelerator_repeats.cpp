@@ -22,7 +22,7 @@ constexpr int64_t kEven = 64;  // a kernel may be chosen by whether an address i
 
 // An argument of a launch, or a result.
 struct Value {
-  enum Kind : char { Given, Made, Constant, Number, Real, Bytes, None, Report, Tuple } kind;
+  enum Kind : char { Given, Made, View, Constant, Number, Real, Bytes, None, Report, Tuple } kind;
   int64_t number = 0;  // which tensor of those; a number, or its bits
   int64_t offset = 0;  // in bytes, from the tensor's first element
   std::string bytes;  // or what is reported
@@ -46,7 +46,7 @@ struct Shape {
 struct Kept {
   bool refused = true;  // such calls do more than launches
   int tries = 1;  // at the first, a function may make what it keeps
-  std::vector<Shape> made;
+  std::vector<Shape> made, views;  // views: of those made
   std::vector<Launch> launches;
   Value result{};
 };
@@ -70,10 +70,12 @@ void put_value(std::string& to, const Value& v) {
 std::string text_of(const Kept& k) {
   std::string text;
   put(text, k.refused);
-  for (const Shape& s : k.made) {
-    put(text, s.dtype);
-    for (const auto* dims : {&s.sizes, &s.strides}) {
-      for (Py_ssize_t d : *dims) put(text, d);
+  for (const auto* shapes : {&k.made, &k.views}) {
+    for (const Shape& s : *shapes) {
+      put(text, s.dtype);
+      for (const auto* dims : {&s.sizes, &s.strides}) {
+        for (Py_ssize_t d : *dims) put(text, d);
+      }
     }
   }
   for (const Launch& l : k.launches) {
@@ -109,6 +111,10 @@ struct Watched {
   bool alike = true;
 };
 thread_local Watched* watched = nullptr;
+
+Shape shape_of_tensor(const Tensor* t) {
+  return {t->dtype, t->device(), {t->sizes(), t->sizes() + t->ndim()}, {t->strides(), t->strides() + t->ndim()}};
+}
 
 // Where a tensor's memory comes from; kind None where that is not known.
 Value place_of(const Tensor* t) {
@@ -227,13 +233,26 @@ bool read_object(PyObject* o, Value& to) {
   }
   const auto& made = watched->made;
   const auto found = std::find_if(made.begin(), made.end(), [o](const Ref& one) { return one.get() == o; });
-  if (found == made.end()) return false;
-  to = {Value::Made, found - made.begin(), 0, {}, {}};
+  if (found != made.end()) {
+    to = {Value::Made, found - made.begin(), 0, {}, {}};
+    return true;
+  }
+  if (!is_tensor(o) || (as_tensor(o)->flags & (kWrapped | kLazy))) return false;
+  to = place_of(as_tensor(o));
+  if (to.kind != Value::Made) return false;
+  to.kind = Value::View;
+  to.items = {{Value::Number, static_cast<int64_t>(watched->found.views.size())}};
+  watched->found.views.push_back(shape_of_tensor(as_tensor(o)));
   return true;
 }
 
-PyObject* object_of(const Value& v, const Key& key, const std::vector<Ref>& made) {
+PyObject* object_of(const Kept& kept, const Value& v, const Key& key, const std::vector<Ref>& made) {
   switch (v.kind) {
+    case Value::View: {
+      const Shape& s = kept.views[static_cast<size_t>(v.items[0].number)];
+      const Tensor* of = as_tensor(made[static_cast<size_t>(v.number)].get());
+      return as_object(new_view(of, s.dtype, static_cast<int>(s.sizes.size()), s.sizes.data(), s.strides.data(), v.offset));
+    }
     case Value::Number: return PyLong_FromLongLong(v.number);
     case Value::Real: {
       double value;
@@ -246,7 +265,7 @@ PyObject* object_of(const Value& v, const Key& key, const std::vector<Ref>& made
     case Value::Tuple: {
       Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(v.items.size())));
       for (size_t i = 0; tuple && i < v.items.size(); ++i) {
-        PyObject* item = object_of(v.items[i], key, made);
+        PyObject* item = object_of(kept, v.items[i], key, made);
         if (!item) return nullptr;
         PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
       }
@@ -262,7 +281,7 @@ bool start(const Kept& kept, const Key& key, const std::vector<Ref>& made) {
   std::vector<int64_t> numbers;
   for (const Launch& l : kept.launches) {
     if (l.function) {
-      const Ref given(object_of(l.arguments[0], key, made));
+      const Ref given(object_of(kept, l.arguments[0], key, made));
       if (!given || !Ref(l.function(nullptr, given.get()))) return false;
       continue;
     }
@@ -340,7 +359,7 @@ bool again(Key& key, PyObject** result) {
         new_strided(s.dtype, static_cast<int>(s.sizes.size()), s.sizes.data(), s.strides.data(), s.device)));
     if (!made.back()) return *result = nullptr, true;
   }
-  *result = start(*kept, key, made) ? object_of(kept->result, key, made) : nullptr;
+  *result = start(*kept, key, made) ? object_of(*kept, kept->result, key, made) : nullptr;
   return true;
 }
 
@@ -425,8 +444,7 @@ void note_made(PyObject* made) {
     return;
   }
   if (!is_tensor(made)) return;
-  const Tensor* t = as_tensor(made);
-  watched->found.made.push_back({t->dtype, t->device(), {t->sizes(), t->sizes() + t->ndim()}, {t->strides(), t->strides() + t->ndim()}});
+  watched->found.made.push_back(shape_of_tensor(as_tensor(made)));
   watched->made.push_back(Ref::borrow(made));
 }
 

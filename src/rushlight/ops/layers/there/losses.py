@@ -15,11 +15,13 @@ from .... import _core
 from ...._base.outside import np
 from ...._core import Tensor, kernels
 from ...._devices.launch import Ints, code, computed, empty, number, rows, start, told
+from ...._devices.accelerators import numbered
 from ...._devices.there import numbers_of, there
 from .. import class_loss, loss, margin_loss
 
 _N = numbers_of("losses.cl")
 _FILE = "losses.cl"
+WIDE_GROUP = numbers_of("vectors.cl").WIDE_GROUP
 _NONE, _MEAN = 0, 1  # of Reduction
 _PARTS, _SHORTEST = 1024, 256  # parts at most that are summed alone, and elements of one at least
 
@@ -29,9 +31,24 @@ def _number(like: Tensor) -> Tensor:
     return empty((), like)
 
 
+def _by_groups(values: Tensor) -> bool:
+    """Whether the work items of a group add up together."""
+    return bool(numbered(values._accelerator).facts.warp)
+
+
 def _summed(values: Tensor) -> Tensor:
     """Sums of parts of the elements."""
     n = values.numel()
+    if _by_groups(values):
+        parts = -(-n // _N.AT_ONCE)
+        if parts <= 1:
+            return values
+        sums = empty((parts,), values)
+        items = parts * WIDE_GROUP
+        start(_FILE, "add_up_all", items, values, values, sums, n, more="-DWARPS", group=WIDE_GROUP)
+        return _summed(sums)
+    if n <= _N.CHUNK:
+        return values
     parts = max(1, min(_PARTS, n // _SHORTEST))
     sums = empty((parts,), values)
     start(_FILE, "add_up", parts, values, values, sums, n, parts)
@@ -43,7 +60,11 @@ def _reduced(values: Tensor, out: Tensor, mean: bool, weights: Tensor | None = N
     sums = _summed(values)
     totals = None if weights is None else _summed(weights)
     sizes = code(out), sums.numel(), int(mean), values.numel()
-    start(_FILE, "reduced", 1, values, sums, totals, out, *sizes)
+    if _by_groups(values):
+        arguments = sums, totals, out, *sizes
+        start(_FILE, "reduced_all", 1, values, *arguments, more="-DWARPS", group=WIDE_GROUP)
+    else:
+        start(_FILE, "reduced", 1, values, sums, totals, out, *sizes)
     return out
 
 
