@@ -130,20 +130,21 @@ PyObject* launch_lists(PyObject*, PyObject* args) {
   return PyLong_FromLongLong(table.before);
 }
 
-// counted(tensors): adds one to each tensor of one element on the host; the new numbers.
+// counted(tensors): adds one to each tensor; the new numbers. None, and nothing is changed, unless all are one float on the host.
 PyObject* counted(PyObject*, PyObject* list) {
   Lists lists;
   const Ref tuple(PyTuple_Pack(1, list));
   if (!tuple || !lists.read(tuple.get())) return nullptr;
+  for (Py_ssize_t i = 0; i < lists.places(); ++i) {
+    const Tensor* t = lists.at(0, i);
+    if (t->numel() != 1 || t->flags & kNotPlain || !t->is_writeable() || !(t->dtype == DType::F64 || t->dtype == DType::F32))
+      Py_RETURN_NONE;
+  }
   Ref made(PyTuple_New(lists.places()));
   for (Py_ssize_t i = 0; made && i < lists.places(); ++i) {
     const Tensor* t = lists.at(0, i);
-    const bool wide = t->dtype == DType::F64;
-    if (t->numel() != 1 || t->flags & kNotPlain || !(wide || t->dtype == DType::F32)) {
-      return PyErr_Format(PyExc_TypeError, "counted(): a count of steps is one number on the host, float32 or float64");
-    }
     void* memory = t->data();
-    const double count = wide ? *static_cast<double*>(memory) += 1 : *static_cast<float*>(memory) += 1;
+    const double count = t->dtype == DType::F64 ? *static_cast<double*>(memory) += 1 : *static_cast<float*>(memory) += 1;
     PyObject* number = PyFloat_FromDouble(count);
     if (!number) return nullptr;
     PyTuple_SET_ITEM(made.get(), i, number);

@@ -102,7 +102,8 @@ class Adam(RuleOptimizer):
         states = [self.state[p] or self._begin(p, group) for p in params]
         if group["capturable"]:
             for p, state in zip(params, states, strict=True):  # those that were loaded
-                state["step"] = state["step"].to(p.device)
+                if state["step"].device != p.device:
+                    state["step"] = state["step"].to(p.device)
         done = rl._core.kernels.adam_step(
             params,
             grads,

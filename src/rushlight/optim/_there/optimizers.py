@@ -23,8 +23,13 @@ _GROUP = numbers_of("vectors.cl").WIDE_GROUP
 _PARTS = 256  # sums that a norm is made of, for each tensor
 
 
-def _usable(tensor: Any, like: Tensor) -> bool:
-    return tensor.dtype is like.dtype and tensor.shape == like.shape
+def _fit(lists: Sequence[Sequence[Any]]) -> bool:
+    """Whether the tensors at each place are of one type and shape; None fits everywhere."""
+    return all(
+        t is None or (t.dtype is p.dtype and t.shape == p.shape)
+        for p, *others in zip(*lists, strict=True)
+        for t in others
+    )
 
 
 def _at_once(like: Tensor) -> bool:
@@ -35,12 +40,15 @@ def _at_once(like: Tensor) -> bool:
 Lists = tuple[Sequence[Tensor], ...]
 
 
-def _alike(marks: Sequence[Any], lists: Lists, written: int) -> Iterator[tuple[Sequence[int], Lists]]:
+def _alike(
+    marks: Sequence[Any], lists: Lists, written: int, alike: bool
+) -> Iterator[tuple[Sequence[int], Lists]]:
     """Places of one mark and one element type, and the lists of their tensors, which lie alike.
 
-    Tensors of the first `written` lists get their values back where others stand for them.
+    Tensors of the first `written` lists get their values back where others stand for them. alike:
+    what `accelerator_alike` says of the lists.
     """
-    if marks.count(marks[0]) == len(marks) and _core.accelerator_alike(lists):
+    if alike and marks.count(marks[0]) == len(marks):
         yield range(len(marks)), lists
         return
     found: dict[Any, list[int]] = {}
@@ -102,16 +110,17 @@ def sgd_step(
     kept = buffers if momentum != 0 else [None] * len(params)
     if not params or not len(params) == len(grads) == len(kept):
         return NotImplemented
-    for p, grad, buffer in zip(params, grads, kept, strict=True):
-        if not _usable(grad, p) or not (buffer is None or _usable(buffer, p)):
-            return NotImplemented
     new = [momentum != 0 and buffer is None for buffer in kept]
+    lists = (params, kept, grads) if momentum != 0 else (params, grads)
+    alike = True not in new and _core.accelerator_alike(lists)
+    if not alike and not _fit(lists):
+        return NotImplemented
     for i, first in enumerate(new):
         if first:
             kept[i] = empty(params[i].shape, params[i])
-    lists = (params, kept, grads) if momentum != 0 else (params, grads)
+            alike = False
     how = _N.HAS_MOMENTUM * (momentum != 0) + _N.NESTEROV * bool(nesterov)
-    for places, (param, *held, grad) in _alike(new, lists, len(lists) - 1):
+    for places, (param, *held, grad) in _alike(new, lists, len(lists) - 1, alike):
         options = struct_of(_FILE, "Sgd", computed(param[0].dtype).name).pack(
             rate=-lr,
             momentum=momentum,
@@ -144,11 +153,17 @@ def adam_step(
     lists = (params, means, squares, *((highest,) if amsgrad else ()), grads)
     if not params or any(len(given) != len(params) for given in (*lists, steps)):
         return NotImplemented
-    for p, *others in zip(*lists, strict=True):
-        if not all(_usable(t, p) for t in others):
-            return NotImplemented
-    if not all(step.numel() == 1 and step.dtype.is_floating_point for step in steps):
+    at_once = _at_once(params[0])
+    alike = _core.accelerator_alike(lists)
+    if not alike and not _fit(lists):
         return NotImplemented
+    counts = _core.accelerator_counted(steps)
+    there = False
+    if counts is None:
+        if not all(step.numel() == 1 and step.dtype.is_floating_point for step in steps):
+            return NotImplemented
+        there = at_once and all(step._accelerator is not None for step in steps)
+        counts = _count_there(steps) if there else [_counted(step) for step in steps]
     fixed = {
         "eps": eps,
         "weight": 1 - beta1,
@@ -159,10 +174,7 @@ def adam_step(
         "sign": -1 if maximize else 1,
         "keeps_highest": int(amsgrad),
     }
-    at_once = _at_once(params[0])
-    there = at_once and all(step._accelerator is not None for step in steps)
-    counts = _count_there(steps) if there else _counted(steps)
-    for places, (param, mean, square, *top, grad) in _alike(counts, lists, len(lists) - 1):
+    for places, (param, mean, square, *top, grad) in _alike(counts, lists, len(lists) - 1, alike):
         count = counts[places[0]]
         options = struct_of(_FILE, "Adam", computed(param[0].dtype).name).pack(
             rate=-(lr / (1 - beta1**count)) if count else 0,
@@ -182,20 +194,17 @@ def adam_step(
     return None
 
 
-def _counted(steps: Sequence[Tensor]) -> Sequence[float]:
-    """The numbers of steps, which begin now."""
-    if any(step._accelerator is not None for step in steps):
-        arrays = [_core.to_write(step) for step in steps]
-        for step, array in zip(steps, arrays, strict=True):
-            array += 1
-            _core.write_values(step, array)
-        return [float(array.reshape(())) for array in arrays]
-    return _core.accelerator_counted(steps)
+def _counted(step: Tensor) -> float:
+    """The number of a step, which begins now."""
+    array = _core.to_write(step)
+    array += 1
+    _core.write_values(step, array)
+    return float(array.reshape(()))
 
 
 def _count_there(steps: Sequence[Tensor]) -> Sequence[float]:
     """Count steps in the device's memory, where a graph that is replayed finds their numbers."""
-    for _, (some,) in _alike([0] * len(steps), (steps,), 1):
+    for _, (some,) in _alike([0] * len(steps), (steps,), 1, _core.accelerator_alike((steps,))):
         _start_all("add", (some,), number(1, some[0]))
     return [0.0] * len(steps)
 
@@ -231,7 +240,8 @@ def total_norm2(tensors: Sequence[Tensor]) -> Tensor:
 @there(kernels.scale_, takes="float")
 def scale_(tensors: Sequence[Tensor], factor: float | Tensor) -> Written:
     of = factor if isinstance(factor, Tensor) else None
-    for _, (some,) in _alike([0] * len(tensors), (tensors,), 1):
+    alike = bool(tensors) and _core.accelerator_alike((tensors,))
+    for _, (some,) in _alike([0] * len(tensors), (tensors,), 1, alike):
         by = number(1 if of is not None else factor, some[0])
         _start("scale", (some,), of, 0 if of is None else code(of), by)
     return None
