@@ -48,6 +48,7 @@ struct Kept {
   int tries = 1;  // at the first, a function may make what it keeps
   std::vector<Shape> made, views;  // views: of those made
   std::vector<Launch> launches;
+  std::vector<std::pair<Ref, Ref>> switches;  // what the function asked, and the answers
   Value result{};
 };
 
@@ -105,6 +106,7 @@ struct Watched {
   const Key* key;
   Kept found;
   std::vector<Ref> made;
+  std::vector<bool> used;  // of those: in a launch
   const Tensor* report;  // the memory of the last, and what it is of
   std::string reported;
   uint64_t queued, noted = 0;
@@ -121,7 +123,9 @@ Value place_of(const Tensor* t) {
   const Storage* s = t->storage();
   for (size_t i = 0; i < watched->made.size(); ++i) {
     const Tensor* one = as_tensor(watched->made[i].get());
-    if (one->storage() == s) return {Value::Made, static_cast<int64_t>(i), t->offset() - one->offset(), {}, {}};
+    if (one->storage() != s) continue;
+    watched->used[i] = true;
+    return {Value::Made, static_cast<int64_t>(i), t->offset() - one->offset(), {}, {}};
   }
   for (size_t i = 0; i < watched->key->tensors.size(); ++i) {
     const Tensor* one = watched->key->tensors[i];
@@ -197,7 +201,7 @@ bool put_key(Key& key, PyObject* o) {
 }
 
 // A result, or an argument of a core's function; false where it cannot be made again.
-bool read_object(PyObject* o, Value& to) {
+bool read_object(PyObject* o, Value& to, bool result) {
   if (o == Py_None) {
     to.kind = Value::None;
     return true;
@@ -206,7 +210,7 @@ bool read_object(PyObject* o, Value& to) {
     to.kind = Value::Tuple;
     to.items.resize(static_cast<size_t>(PySequence_Fast_GET_SIZE(o)));
     for (size_t i = 0; i < to.items.size(); ++i) {
-      if (!read_object(PySequence_Fast_GET_ITEM(o, static_cast<Py_ssize_t>(i)), to.items[i])) return false;
+      if (!read_object(PySequence_Fast_GET_ITEM(o, static_cast<Py_ssize_t>(i)), to.items[i], result)) return false;
     }
     return true;
   }
@@ -234,15 +238,36 @@ bool read_object(PyObject* o, Value& to) {
   const auto& made = watched->made;
   const auto found = std::find_if(made.begin(), made.end(), [o](const Ref& one) { return one.get() == o; });
   if (found != made.end()) {
+    if (!result) watched->used[static_cast<size_t>(found - made.begin())] = true;
     to = {Value::Made, found - made.begin(), 0, {}, {}};
     return true;
   }
-  if (!is_tensor(o) || (as_tensor(o)->flags & (kWrapped | kLazy))) return false;
+  if (!result || !is_tensor(o) || (as_tensor(o)->flags & (kWrapped | kLazy))) return false;
+  const std::vector<bool> used = watched->used;
   to = place_of(as_tensor(o));
   if (to.kind != Value::Made) return false;
   to.kind = Value::View;
+  watched->used = used;
   to.items = {{Value::Number, static_cast<int64_t>(watched->found.views.size())}};
   watched->found.views.push_back(shape_of_tensor(as_tensor(o)));
+  return true;
+}
+
+// Whether each tensor of a result went to a launch: else something computed it that nobody noted.
+bool computed(const Value& v) {
+  if (v.kind == Value::Made || v.kind == Value::View) {
+    const size_t i = static_cast<size_t>(v.number);
+    return watched->used[i] || !as_tensor(watched->made[i].get())->numel();
+  }
+  return v.kind != Value::Tuple || std::all_of(v.items.begin(), v.items.end(), computed);
+}
+
+// Whether the function would get the same answers. False with an exception, too.
+bool answered_alike(const Kept& kept) {
+  for (const auto& [asked, answer] : kept.switches) {
+    const Ref now(PyObject_CallNoArgs(asked.get()));
+    if (!now || PyObject_RichCompareBool(now.get(), answer.get(), Py_EQ) != 1) return false;
+  }
   return true;
 }
 
@@ -352,6 +377,10 @@ bool again(Key& key, PyObject** result) {
       return false;
     }
   }
+  if (!answered_alike(*kept)) {
+    *result = nullptr;
+    return PyErr_Occurred() != nullptr;
+  }
   std::vector<Ref> made;
   made.reserve(kept->made.size());
   for (const Shape& s : kept->made) {
@@ -366,7 +395,7 @@ bool again(Key& key, PyObject** result) {
 Watch::Watch(const Key& key) : key_(nullptr) {
   if (key.bytes.empty() || watched) return;
   key_ = &key;
-  watched = new Watched{key_, {}, {}, nullptr, {}, devices::queued()};
+  watched = new Watched{key_, {}, {}, {}, nullptr, {}, devices::queued()};
 }
 
 Watch::~Watch() {
@@ -379,7 +408,7 @@ bool Watch::keep(const There& there, PyObject* const* args, Py_ssize_t n, bool w
   if (!key_) return true;
   Watched& w = *watched;
   const bool all_noted = w.alike && devices::queued() - w.queued == w.noted;
-  w.found.refused = !all_noted || PyList_CheckExact(result) || !read_object(result, w.found.result);
+  w.found.refused = !all_noted || PyList_CheckExact(result) || !read_object(result, w.found.result, true) || !computed(w.found.result);
   watched = nullptr;
   const Key after = key_of(there, args, n, writes);  // a function may change a list
   watched = &w;
@@ -432,7 +461,7 @@ void note_launch(int kernel, Py_ssize_t items, Py_ssize_t group, PyObject* given
 void note_call(PyCFunction function, PyObject* arguments, uint64_t times) {
   if (!watched || !watched->alike) return;
   Launch l{-1, 0, 0, {{Value::None}}, function};
-  if (!read_object(arguments, l.arguments[0])) return note_unlike();
+  if (!read_object(arguments, l.arguments[0], false)) return note_unlike();
   watched->found.launches.push_back(std::move(l));
   watched->noted += times;
 }
@@ -446,6 +475,7 @@ void note_made(PyObject* made) {
   if (!is_tensor(made)) return;
   watched->found.made.push_back(shape_of_tensor(as_tensor(made)));
   watched->made.push_back(Ref::borrow(made));
+  watched->used.push_back(false);
 }
 
 void note_report(const Tensor* memory, const std::string& what) {
@@ -463,6 +493,13 @@ namespace {
 PyObject* unlike(PyObject*, PyObject*) {
   note_unlike();
   Py_RETURN_NONE;
+}
+
+// asked(function): what it returns, on which the launches of this call depend: a switch of the program.
+PyObject* asked(PyObject*, PyObject* function) {
+  Ref answer(PyObject_CallNoArgs(function));
+  if (answer && watched) watched->found.switches.emplace_back(Ref::borrow(function), Ref::borrow(answer.get()));
+  return answer.release();
 }
 
 PyObject* keep_constant(PyObject*, PyObject* tensor) {
@@ -499,6 +536,7 @@ PyObject* list_kept(PyObject*, PyObject*) {
 
 PyMethodDef kFunctions[] = {
     {"accelerator_unlike", method_of<unlike>(), METH_NOARGS, "The call that is computed does something else the next time."},
+    {"accelerator_asked", method_of<asked>(), METH_O, "The answer of a function on which the launches of this call depend."},
     {"accelerator_constant", method_of<keep_constant>(), METH_O, "A tensor that calls share: kept for ever, and never written."},
     {"accelerator_forget_calls", method_of<forget>(), METH_NOARGS,
      "Calls are not made as before: what functions of the table depend on has changed."},
