@@ -384,8 +384,8 @@ bool again(Key& key, PyObject** result) {
   std::vector<Ref> made;
   made.reserve(kept->made.size());
   for (const Shape& s : kept->made) {
-    made.emplace_back(as_object(
-        new_strided(s.dtype, static_cast<int>(s.sizes.size()), s.sizes.data(), s.strides.data(), s.device)));
+    made.emplace_back(
+        as_object(new_strided(s.dtype, static_cast<int>(s.sizes.size()), s.sizes.data(), s.strides.data(), s.device)));
     if (!made.back()) return *result = nullptr, true;
   }
   *result = start(*kept, key, made) ? object_of(*kept, kept->result, key, made) : nullptr;
@@ -408,7 +408,8 @@ bool Watch::keep(const There& there, PyObject* const* args, Py_ssize_t n, bool w
   if (!key_) return true;
   Watched& w = *watched;
   const bool all_noted = w.alike && devices::queued() - w.queued == w.noted;
-  w.found.refused = !all_noted || PyList_CheckExact(result) || !read_object(result, w.found.result, true) || !computed(w.found.result);
+  w.found.refused = !all_noted || PyList_CheckExact(result) || !read_object(result, w.found.result, true) ||
+                    !computed(w.found.result);
   watched = nullptr;
   const Key after = key_of(there, args, n, writes);  // a function may change a list
   watched = &w;
@@ -451,7 +452,8 @@ void note_launch(int kernel, Py_ssize_t items, Py_ssize_t group, PyObject* given
       const Ref view(PyMemoryView_FromObject(o));
       if (!view) return PyErr_Clear(), note_unlike();
       const Py_buffer* bytes = PyMemoryView_GET_BUFFER(view.get());
-      l.arguments.push_back({Value::Bytes, 0, 0, std::string(static_cast<const char*>(bytes->buf), static_cast<size_t>(bytes->len)), {}});
+      l.arguments.push_back(
+          {Value::Bytes, 0, 0, std::string(static_cast<const char*>(bytes->buf), static_cast<size_t>(bytes->len)), {}});
     }
   }
   watched->found.launches.push_back(std::move(l));

@@ -246,7 +246,9 @@ def test_compared(doubled):
     try:
         call(x)
         assert doubled.calls == 2
-        doubled.then = lambda x: start("optimizers.cl", "scale", 1, x, x, code(x), 1, None, 0, number(1, x))
+        doubled.then = lambda x: start(
+            "optimizers.cl", "scale", 1, x, x, code(x), 1, None, 0, number(1, x)
+        )
         with pytest.raises(SystemError, match="started something else"):
             call(x)
     finally:

@@ -78,7 +78,9 @@ def sgd(p, grads, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False, m
     return p
 
 
-def adam(p, grads, lr, betas=(0.9, 0.999), weight_decay=0, amsgrad=False, maximize=False, apart=False):
+def adam(
+    p, grads, lr, betas=(0.9, 0.999), weight_decay=0, amsgrad=False, maximize=False, apart=False
+):
     mean, square, highest = (np.zeros_like(p) for _ in range(3))
     for t, grad in enumerate(grads, 1):
         g = -grad if maximize else grad
@@ -118,7 +120,9 @@ def test_one_launch_and_the_formula(kind, formula, options, more):
     parameters = [nn.Parameter(t) for t in there(values)]
     _, counts = train(parameters, [there(g) for g in grads], kind, options)
     assert counts[1:] == [1, 1]
-    expected = [formula(p, list(g), **options, **more) for p, *g in zip(values, *grads, strict=True)]
+    expected = [
+        formula(p, list(g), **options, **more) for p, *g in zip(values, *grads, strict=True)
+    ]
     same(parameters, expected)
 
 
@@ -205,9 +209,10 @@ def test_a_launch_for_each_element_type():
     given = [t for dtype in types for t in there(grads, dtype)]
     _, counts = train(parameters, [given, given], optim.SGD, {"lr": 0.1, "momentum": 0.9}, steps=2)
     assert counts == [3, 3]
-    same(parameters[: len(SHAPES)], [
-        sgd(p, [g, g], lr=0.1, momentum=0.9) for p, g in zip(values, grads, strict=True)
-    ])
+    same(
+        parameters[: len(SHAPES)],
+        [sgd(p, [g, g], lr=0.1, momentum=0.9) for p, g in zip(values, grads, strict=True)],
+    )
 
 
 def test_a_parameter_that_begins_later():
@@ -220,8 +225,7 @@ def test_a_parameter_that_begins_later():
         optimizer.step()
     counts = [1 if i == 1 else 2 for i in range(len(SHAPES))]
     expected = [
-        sgd(p, [g] * n, lr=0.1, momentum=0.9)
-        for p, g, n in zip(values, grads, counts, strict=True)
+        sgd(p, [g] * n, lr=0.1, momentum=0.9) for p, g, n in zip(values, grads, counts, strict=True)
     ]
     same(parameters, expected)
 

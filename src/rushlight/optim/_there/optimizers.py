@@ -80,9 +80,7 @@ def _start(name: str, lists: Lists, *given: Any, most: int = 1) -> None:
             start(_FILE, name, n, like, *tensors, *none, code(like), n, *given)
 
 
-def _start_all(
-    name: str, lists: Lists, *given: Any, computes: str = ""
-) -> int:
+def _start_all(name: str, lists: Lists, *given: Any, computes: str = "") -> int:
     """Start a kernel of a table. How many groups there were."""
     like = lists[0][0]
     made = kernel(
@@ -107,7 +105,7 @@ def sgd_step(
     nesterov: bool,
     maximize: bool,
 ) -> Written:
-    kept = buffers if momentum != 0 else [None] * len(params)
+    kept: Any = buffers if momentum != 0 else [None] * len(params)
     if not params or not len(params) == len(grads) == len(kept):
         return NotImplemented
     new = [momentum != 0 and buffer is None for buffer in kept]
@@ -157,13 +155,9 @@ def adam_step(
     alike = _core.accelerator_alike(lists)
     if not alike and not _fit(lists):
         return NotImplemented
-    counts = _core.accelerator_counted(steps)
-    there = False
+    counts, there = _started(steps, at_once)
     if counts is None:
-        if not all(step.numel() == 1 and step.dtype.is_floating_point for step in steps):
-            return NotImplemented
-        there = at_once and all(step._accelerator is not None for step in steps)
-        counts = _count_there(steps) if there else [_counted(step) for step in steps]
+        return NotImplemented
     fixed = {
         "eps": eps,
         "weight": 1 - beta1,
@@ -194,8 +188,20 @@ def adam_step(
     return None
 
 
+def _started(steps: Sequence[Tensor], at_once: bool) -> tuple[Any, bool]:
+    """The numbers of steps, which begin now, and whether they are in the device's memory alone;
+    None where a count is no number."""
+    counts = _core.accelerator_counted(steps)
+    if counts is not None:
+        return counts, False
+    if not all(step.numel() == 1 and step.dtype.is_floating_point for step in steps):
+        return None, False
+    if at_once and all(step._accelerator is not None for step in steps):
+        return _count_there(steps), True
+    return [_counted(step) for step in steps], False
+
+
 def _counted(step: Tensor) -> float:
-    """The number of a step, which begins now."""
     array = _core.to_write(step)
     array += 1
     _core.write_values(step, array)
@@ -218,11 +224,12 @@ def total_norm2(tensors: Sequence[Tensor]) -> Tensor:
     if _at_once(like):
         count = sum(-(-t.numel() // _N.CHUNK) for t in tensors)
         sums = empty((count,), like, dtypes.float64)
-        given = tuple(map(rows, tensors))
-        _start_all("squares", (given,), sums, computes="float64")
+        _start_all("squares", (tuple(map(rows, tensors)),), sums, computes="float64")
         more = f"-DWARPS -DELEMENT={code(like)}"
         arguments = sums, out, code(out), count
-        start(_FILE, "root_of_all", 1, like, *arguments, more=more, computes="float64", group=_GROUP)
+        start(
+            _FILE, "root_of_all", 1, like, *arguments, more=more, computes="float64", group=_GROUP
+        )
         return out
     parts = [min(_PARTS, t.numel()) for t in tensors]
     wide = numbered(like._accelerator).facts.has_double
@@ -239,9 +246,9 @@ def total_norm2(tensors: Sequence[Tensor]) -> Tensor:
 
 @there(kernels.scale_, takes="float")
 def scale_(tensors: Sequence[Tensor], factor: float | Tensor) -> Written:
-    of = factor if isinstance(factor, Tensor) else None
+    of, value = (factor, 1.0) if isinstance(factor, Tensor) else (None, factor)
     alike = bool(tensors) and _core.accelerator_alike((tensors,))
     for _, (some,) in _alike([0] * len(tensors), (tensors,), 1, alike):
-        by = number(1 if of is not None else factor, some[0])
+        by = number(value, some[0])
         _start("scale", (some,), of, 0 if of is None else code(of), by)
     return None

@@ -14,8 +14,8 @@ from typing import Any
 from .... import _core
 from ...._base.outside import np
 from ...._core import Tensor, kernels
-from ...._devices.launch import Ints, code, computed, empty, number, rows, start, told
 from ...._devices.accelerators import numbered
+from ...._devices.launch import Ints, code, computed, empty, number, rows, start, told
 from ...._devices.there import numbers_of, there
 from .. import class_loss, loss, margin_loss
 

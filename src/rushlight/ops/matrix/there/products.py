@@ -16,6 +16,7 @@ from .... import _core
 from ...._base import dtypes
 from ...._base.outside import np
 from ...._core import Tensor, kernels
+from ...._devices.accelerators import numbered
 from ...._devices.launch import (
     GROUP,
     Ints,
@@ -28,7 +29,6 @@ from ...._devices.launch import (
     start,
     takes,
 )
-from ...._devices.accelerators import numbered
 from ...._devices.there import numbers_of, struct_of, there
 from .. import fused_products
 
