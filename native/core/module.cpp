@@ -3,6 +3,7 @@
 #include "core/blocks.h"
 #include "core/alerts.h"
 #include "core/accelerator.h"
+#include "core/accelerator_repeats.h"
 #include "core/layout.h"
 #include "core/override.h"
 #include "core/record.h"
@@ -325,8 +326,9 @@ PyObject* make_module() {
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
   for (PyMethodDef* methods :
        {kSubscriptMethods, kSavedMethods, kFactFunctions, kRecordFunctions, kTensorFunctions, kWrappedFunctions,
-        kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorProgramFunctions, kAcceleratorReportFunctions,
-        kAcceleratorLibraryFunctions, kStorageFunctions, kDlpackFunctions, kBlockFunctions}) {
+         kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorListFunctions, kAcceleratorProgramFunctions,
+         kAcceleratorReportFunctions, kAcceleratorLibraryFunctions, repeats::kFunctions, kStorageFunctions, kDlpackFunctions,
+         kBlockFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_lengths(m) < 0 || init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 ||

@@ -126,6 +126,9 @@ void finish(int device);
 // `binary`: the driver's binary from an earlier process, or empty; afterwards a new binary, if any.
 int kernel(int device, const std::string& text, const std::string& options, const std::string& name, std::string* binary);
 
+// How often this thread gave or took something from a device: launches and copies.
+uint64_t queued();
+
 // Queues `items` work items, in groups of `group`.
 void launch(int kernel, size_t items, size_t group, const std::vector<Argument>& arguments);
 

@@ -136,7 +136,7 @@ class Accelerator:
         tensor = self.empty(shape, dtype.code)
         if fill is not None and tensor.numel():
             element = _core.cast(number(fill), dtype.code)
-            _core.copy_values(tensor, self.from_host(element))
+            _core.copy_values(tensor, element)
         return tensor
 
     def tensor(self, array: Any) -> Tensor:

@@ -261,7 +261,7 @@ def _laid(
 @cache
 def _one(device: int, dtype: dtypes.dtype) -> Tensor:
     there = numbered(device).from_host(_core.wrap(np.ones((), computed(dtype).name)))
-    return rows(there, dtype)
+    return _core.accelerator_constant(rows(there, dtype))
 
 
 def one(like: Tensor) -> Tensor:
