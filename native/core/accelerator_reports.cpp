@@ -46,6 +46,18 @@ Tensor* four_zeros(DeviceType device) {
 
 }  // namespace
 
+bool prepare_reports(DeviceType device) {
+  Reports& r = reports_of(device);
+  if (r.memory) return true;
+  Owned<Tensor> made(four_zeros(device));
+  if (!made) return false;
+  const std::lock_guard<std::mutex> guard(r.lock);
+  if (!r.memory) r.memory = made.release();
+  return true;
+}
+
+void expect_reports(DeviceType device) { reports_of(device).to_look_at.store(true); }
+
 int check_reports(DeviceType device) {
   Reports& r = reports_of(device);
   if (!r.to_look_at.load(std::memory_order_relaxed) || !r.to_look_at.exchange(false)) return 0;
@@ -94,12 +106,8 @@ PyObject* report(PyObject*, PyObject* args) {
     return nullptr;
   }
   const DeviceType device = accelerator_at(static_cast<int>(number));
+  if (!prepare_reports(device)) return nullptr;
   Reports& r = reports_of(device);
-  Owned<Tensor> made;
-  if (!r.memory) {
-    made = Owned<Tensor>(four_zeros(device));
-    if (!made) return nullptr;
-  }
   std::string op = asked_of_device();
   if (op[0] == '_') op.erase(0, 1);
   const std::string end = op.size() > 4 ? op.substr(op.size() - 4) : "";
@@ -109,7 +117,6 @@ PyObject* report(PyObject*, PyObject* args) {
   int64_t call;
   {
     const std::lock_guard<std::mutex> guard(r.lock);
-    if (!r.memory) r.memory = made.release();
     call = ++r.calls;
     Call& slot = r.made[call % kCalls];
     slot.number = call;

@@ -216,6 +216,12 @@ class Cuda final : public Device {
     return found;
   }
 
+  int attribute(int which) const override {
+    int found = 0;
+    CHECK(cuDeviceGetAttribute, &found, which, id);
+    return found;
+  }
+
   void* new_event(bool timed) override {
     enter();
     Handle event = nullptr;
@@ -279,12 +285,6 @@ class Cuda final : public Device {
   }
 
  private:
-  int attribute(int which) const {
-    int found = 0;
-    CHECK(cuDeviceGetAttribute, &found, which, id);
-    return found;
-  }
-
   // Every thread says which context its calls are of. The first call makes the context, which takes a part of a second.
   void enter() {
     std::call_once(entered, [this] {

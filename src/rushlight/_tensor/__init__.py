@@ -643,7 +643,7 @@ _METHODS: dict[str, Any] = {
     "is_set_to": _is_set_to,
     "get_device": _method(
         "The number of the tensor's accelerator; -1 in main memory.",
-        lambda self: -1 if self._accelerator is None else self._accelerator,
+        lambda self: -1 if self._accelerator is None else self.device.index,
     ),
     "is_shared": _method(
         "Whether processes share the memory.", lambda self: self.untyped_storage().is_shared()
