@@ -164,6 +164,10 @@ class Answers:
         """Whether a device has products of TF32."""
         return self.available() and self.capability() >= (8, 0)
 
+    def is_capturing(self) -> bool:
+        """Whether the current device's calls go into a graph."""
+        return _core.accelerator_is_capturing(first(self.kind) + accelerators.current[self.kind])
+
     # ---- memory
 
     def _counts(self, device: object) -> tuple[int, int, int, int, int]:
@@ -573,7 +577,7 @@ def answers(kind: str) -> dict[str, Any]:
         "is_initialized": of.initialized,
         "is_bf16_supported": of.has_bfloat16,
         "is_tf32_supported": of.has_tf32,
-        "is_current_stream_capturing": lambda: False,
+        "is_current_stream_capturing": of.is_capturing,
         "init": lambda: of.number_of() and None,
         "device_count": of.count,
         "current_device": lambda: of.index_of(),

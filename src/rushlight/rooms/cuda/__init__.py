@@ -13,6 +13,11 @@ if _device.cuda_is_here():
     from .._torch._present_device import answers as _answers
 
     globals().update(_answers("cuda"))
+    if _device.first("cuda"):  # by CUDA's driver
+        from .._torch._cuda_graphs import CUDAGraph as CUDAGraph
+        from .._torch._cuda_graphs import graph as graph
+        from .._torch._cuda_graphs import graph_pool_handle as graph_pool_handle
+        from .._torch._cuda_graphs import make_graphed_callables as make_graphed_callables
 has_half = True
 has_magma = False
 _initialized = False
