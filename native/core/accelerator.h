@@ -37,6 +37,9 @@ std::string asked_of_device();  // the name of the op or kernel that this thread
 bool has_kernels_there(PyObject* kernel);  // whether a kernel of the CPU has any on accelerators
 There*& there_of(PyCFunction method);  // of a kernel of the CPU, by what Python calls, or nullptr
 
+// Raises that the device itself met an error, with the call that asked the device last. CUDA tells at some later call.
+void raise_broken(const char* said);
+
 // Raises what kernels reported of numbers that they could not use: after a wait for the device. -1 with an exception.
 int check_reports(DeviceType device);
 // Makes the memory for them. False with an exception.
@@ -64,6 +67,7 @@ using i64 = int64_t;
 
 extern PyMethodDef kAcceleratorFunctions[];
 extern PyMethodDef kAcceleratorLaunchFunctions[];
+extern PyMethodDef kAcceleratorListFunctions[];
 extern PyMethodDef kAcceleratorProgramFunctions[];
 extern PyMethodDef kAcceleratorReportFunctions[];
 extern PyMethodDef kAcceleratorEventFunctions[];

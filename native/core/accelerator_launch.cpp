@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/accelerator.h"
+#include "core/accelerator_given.h"
 #include "core/guard.h"
 #include "core/layout.h"
 #include "core/tensor.h"
@@ -12,8 +13,7 @@ namespace rushlight {
 
 namespace {
 
-// launch(kernel, items, group, arguments): a tensor is its memory and its place in bytes; an int 64 bits; None no memory; anything
-// else its bytes.
+// launch(kernel, items, group, arguments)
 PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   if (n_args != 4 || !PyTuple_Check(args[3])) {
     PyErr_SetString(PyExc_TypeError, "accelerator_launch(kernel, items, group, arguments)");
@@ -21,46 +21,9 @@ PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   }
   const int kernel = static_cast<int>(PyLong_AsLong(args[0]));
   const Py_ssize_t items = PyLong_AsSsize_t(args[1]), group = PyLong_AsSsize_t(args[2]);
-  if (PyErr_Occurred()) return nullptr;
-  const Py_ssize_t n = PyTuple_GET_SIZE(args[3]);
-  std::vector<devices::Argument> arguments;
-  std::vector<int64_t> numbers;
-  std::vector<Ref> views;
-  arguments.reserve(static_cast<size_t>(2 * n));
-  numbers.reserve(static_cast<size_t>(n));
-  const auto number = [&](int64_t value) {
-    numbers.push_back(value);
-    arguments.push_back({sizeof(int64_t), &numbers.back()});
-  };
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* o = PyTuple_GET_ITEM(args[3], i);
-    if (is_tensor(o)) {
-      const Tensor* t = as_tensor(o);
-      if (!(t->flags & kAccelerator)) {
-        PyErr_SetString(PyExc_TypeError, "launch(): a tensor is not on an accelerator");
-        return nullptr;
-      }
-      const devices::Block* block = block_of(t->storage());
-      arguments.push_back({sizeof(void*), block->memory ? &block->memory : nullptr});
-      number(t->offset());
-    } else if (PyLong_Check(o)) {
-      const int64_t value = PyLong_AsLongLong(o);
-      if (value == -1 && PyErr_Occurred()) return nullptr;
-      number(value);
-    } else if (PyBytes_CheckExact(o)) {
-      arguments.push_back({static_cast<size_t>(PyBytes_GET_SIZE(o)), PyBytes_AS_STRING(o)});
-    } else if (o == Py_None) {
-      arguments.push_back({sizeof(void*), nullptr});
-      number(0);
-    } else {
-      Ref view(PyMemoryView_FromObject(o));
-      if (!view) return nullptr;
-      const Py_buffer* bytes = PyMemoryView_GET_BUFFER(view.get());
-      arguments.push_back({static_cast<size_t>(bytes->len), bytes->buf});
-      views.push_back(std::move(view));
-    }
-  }
-  devices::launch(kernel, static_cast<size_t>(items), static_cast<size_t>(group), arguments);
+  Given given;
+  if (PyErr_Occurred() || !given.read(args[3])) return nullptr;
+  devices::launch(kernel, static_cast<size_t>(items), static_cast<size_t>(group), given.arguments);
   Py_RETURN_NONE;
 }
 

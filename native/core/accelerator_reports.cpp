@@ -58,6 +58,15 @@ bool prepare_reports(DeviceType device) {
 
 void expect_reports(DeviceType device) { reports_of(device).to_look_at.store(true); }
 
+void raise_broken(const char* said) {
+  PyObject* type = callbacks.AcceleratorError.get();
+  if (!type) return;
+  const std::string op = asked_of_device(), place = site_text(program_site());
+  PyErr_Format(type, "%s%s%s%s%s%s", said, op.empty() ? "" : "\nThe last call that this thread asked the device for was ", op.c_str(),
+               op.empty() ? "" : "().", place.empty() ? "" : " The error was told here, and is of this call or of one before:\n",
+               place.c_str());
+}
+
 int check_reports(DeviceType device) {
   Reports& r = reports_of(device);
   if (!r.to_look_at.load(std::memory_order_relaxed) || !r.to_look_at.exchange(false)) return 0;

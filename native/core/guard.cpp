@@ -3,8 +3,8 @@
 #include <exception>
 #include <new>
 
+#include "core/accelerator.h"
 #include "core/callbacks.h"
-#include "devices/device.h"
 
 #if defined(__linux__) && PY_VERSION_HEX < 0x030E0000
 #include <unistd.h>
@@ -49,8 +49,7 @@ void raise_caught() noexcept {
     PyObject* type = callbacks.OutOfMemoryError.get();
     if (type) PyErr_SetString(type, e.what());
   } catch (const devices::Broken& e) {
-    PyObject* type = callbacks.AcceleratorError.get();
-    if (type) PyErr_SetString(type, e.what());
+    raise_broken(e.what());
   } catch (const devices::Failure& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
   } catch (const std::exception& e) {

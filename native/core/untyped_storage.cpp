@@ -311,7 +311,7 @@ PyObject* untyped_fill(PyObject* self, PyObject* value) {
 // The bytes of a storage to another of its size, one of them on an accelerator.
 void copy_bytes_across(Storage* to, Storage* from) {
   const devices::Block* there[] = {is_accelerator(to->device) ? block_of(to) : nullptr,
-                                  is_accelerator(from->device) ? block_of(from) : nullptr};
+                                   is_accelerator(from->device) ? block_of(from) : nullptr};
   const size_t n = to->nbytes;
   if (there[0] && there[1] && to->device == from->device) {
     devices::copy(*there[1], 0, *there[0], 0, n);

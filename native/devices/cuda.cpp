@@ -85,7 +85,15 @@ DEFINE_FUNCTIONS(Nvrtc, RUSHLIGHT_NVRTC)
 // CU_DEVICE_ATTRIBUTE_...
 enum Attribute { kMaxThreadsPerBlock = 1, kWarpSize = 10, kMultiprocessorCount = 16, kCapabilityMajor = 75, kCapabilityMinor = 76 };
 // CUDA_ERROR_...; CU_EVENT_DISABLE_TIMING; CU_STREAM_NON_BLOCKING; CU_STREAM_CAPTURE_MODE_RELAXED
-enum { kOutOfMemory = 2, kNotReady = 600, kIllegalAddress = 700, kLaunchFailed = 719 };
+enum {
+  kOutOfMemory = 2,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kTimeout = 702,
+  kAssert = 710,
+  kStackError = 714,
+  kLaunchFailed = 719
+};
 enum { kDisableTiming = 2, kNonBlocking = 1, kRelaxed = 2 };
 
 void check(const Driver& call, Code code, const char* what) {
@@ -96,7 +104,7 @@ void check(const Driver& call, Code code, const char* what) {
   const std::string why = std::string(what) + " failed with " + (name ? name : "error") + " (" + std::to_string(code) + ").";
   if (code == kOutOfMemory) throw OutOfMemory("CUDA out of memory. " + why);
   const std::string said = std::string("CUDA error: ") + (text ? text : "unknown error") + "\n" + why;
-  if (code >= kIllegalAddress && code <= kLaunchFailed) {
+  if (code == kIllegalAddress || code == kTimeout || code == kAssert || (code >= kStackError && code <= kLaunchFailed)) {
     throw Broken(said + " The device met the error in work that was queued before; it does no more work in this process.");
   }
   throw Failure(said);

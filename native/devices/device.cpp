@@ -80,6 +80,7 @@ Slot& slot_of(int device) {
     throw Failure("Cannot re-initialize " + title(device) + " in forked subprocess. To use " + title(device) +
                   " with multiprocessing, you must use the 'spawn' start method");
   }
+  if (!facts_of(device)) throw Failure("there is no accelerator of the number " + std::to_string(device));
   return state().slots[static_cast<size_t>(device)];
 }
 

@@ -15,6 +15,12 @@ typedef unsigned short u16;
 typedef unsigned char u8;
 typedef signed char i8;
 #define KERNEL extern "C" __global__ void
+#define KERNEL_OF(n) extern "C" __global__ void __launch_bounds__(n)
+#ifdef HERE
+#define GIVEN const
+#else
+#define GIVEN const __grid_constant__
+#endif
 #define GLOBAL
 #define FUNCTION static __device__ inline
 #define ITEM ((i64)blockIdx.x * blockDim.x + threadIdx.x)
@@ -38,6 +44,8 @@ typedef ushort u16;
 typedef uchar u8;
 typedef char i8;
 #define KERNEL __kernel void
+#define KERNEL_OF(n) __kernel __attribute__((reqd_work_group_size(n, 1, 1))) void
+#define GIVEN const
 #define GLOBAL __global
 #define FUNCTION static
 #define ITEM ((i64)get_global_id(0))

@@ -108,7 +108,10 @@ class RuleOptimizer(FusedOptimizer):
     def _begin(self, p: Tensor, group: Group) -> State:
         """The first state of a parameter, made whole: an interrupt leaves no half of it."""
         state = self.state[p]
-        state.update({"step": new_count()} | self._start(p, group))
+        count = new_count()
+        if group.get("capturable") and p._accelerator is not None:  # a graph is to find the number
+            count = count.to(p.device)
+        state.update({"step": count} | self._start(p, group))
         return state
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:

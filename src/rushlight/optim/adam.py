@@ -6,7 +6,16 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from .._core import read_number
-from ._rules import RuleOptimizer, State, check_options, move, options, real, scalar
+from ._rules import (
+    RuleOptimizer,
+    State,
+    check_capturable,
+    check_options,
+    move,
+    options,
+    real,
+    scalar,
+)
 from .optimizer import Group
 
 
@@ -85,9 +94,11 @@ class Adam(RuleOptimizer):
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         amsgrad, lr = group["amsgrad"], group["lr"]
         # A rate that is a tensor is divided in its own precision: the plain rule does that.
-        if group["differentiable"] or group["capturable"] or isinstance(lr, rl.Tensor):
+        if group["differentiable"] or isinstance(lr, rl.Tensor):
             super()._update(group, params, grads)
             return
+        if group["capturable"]:
+            check_capturable(group, self._capturable_what, self._capturable_where)
         states = [self.state[p] or self._begin(p, group) for p in params]
         done = rl._core.kernels.adam_step(
             params,
