@@ -13,6 +13,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,14 @@ FLAGS = (
 
 
 def compiler() -> str | None:
-    """The compiler's path, or None where there is none."""
-    return shutil.which(os.environ.get("CXX") or "c++")
+    """The compiler's path; None where there is none that makes Linux's shared objects."""
+    return shutil.which(os.environ.get("CXX") or "c++") if sys.platform == "linux" else None
 
 
 @cache
 def library() -> Path:
     """The path of the stand-in, which is libcuda and NVRTC at once; built where it is not yet."""
-    names = "here.h", "nvrtc.cpp", "driver.cpp", "standin.h", "declared.h"
+    names = "here.h", "nvrtc.cpp", "driver.cpp", "declared.h"
     sources = {name: (HERE / name).read_bytes() for name in names if (HERE / name).exists()}
     digest = hashlib.sha256(b"\0".join([FLAGS.encode(), *sources.values()]))
     version = subprocess.run([str(compiler()), "--version"], capture_output=True, check=True).stdout

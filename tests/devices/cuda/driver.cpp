@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "standin.h"
+#include "declared.h"
 
 namespace {
 
@@ -216,7 +216,12 @@ void drop_block(std::map<uintptr_t, Block>::iterator found) {
 
 // ---- calls
 
-enum Needs { kNothing = 0, kReady = 1, kContext = 3, kUnsafe = 7 };  // kUnsafe: forbidden while this thread captures, unless relaxed
+enum Needs {
+  kNothing = 0,
+  kReady = 1,
+  kContext = 3,
+  kUnsafe = 7
+};  // kUnsafe: forbidden while this thread captures, unless relaxed
 
 struct Call {
   const char* name;
@@ -345,8 +350,9 @@ void finish_uses(const char* name, const void* used) {
 bool still_there(const Operation& operation, CUcontext context) {
   for (const void* used : operation.uses) {
     const auto p = reinterpret_cast<uintptr_t>(used);
-    const bool gone = is_device_address(p) ? !state().blocks.count(p)
-                                           : !state().pinned.count(p) && !state().modules.count(static_cast<CUmodule>(const_cast<void*>(used)));
+    const bool gone = is_device_address(p)
+                          ? !state().blocks.count(p)
+                          : !state().pinned.count(p) && !state().modules.count(static_cast<CUmodule>(const_cast<void*>(used)));
     if (!gone) continue;
     tell(operation.name.c_str(), "%p was given back before the work was done", used);
     context->broken = CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -384,20 +390,9 @@ CUresult capture_forbids(Call* call, CUstream stream) {
   return call->wrong(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "on a stream that captures");
 }
 
-const std::map<int, const char*>& names() {
-  static const std::map<int, const char*> found = {
-#define NAME(name) {name, #name},
-      NAME(CUDA_SUCCESS) NAME(CUDA_ERROR_INVALID_VALUE) NAME(CUDA_ERROR_OUT_OF_MEMORY) NAME(CUDA_ERROR_NOT_INITIALIZED)
-      NAME(CUDA_ERROR_NO_DEVICE) NAME(CUDA_ERROR_INVALID_DEVICE) NAME(CUDA_ERROR_INVALID_IMAGE) NAME(CUDA_ERROR_INVALID_CONTEXT)
-      NAME(CUDA_ERROR_INVALID_HANDLE) NAME(CUDA_ERROR_NOT_FOUND) NAME(CUDA_ERROR_NOT_READY) NAME(CUDA_ERROR_ILLEGAL_ADDRESS)
-      NAME(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) NAME(CUDA_ERROR_MISALIGNED_ADDRESS) NAME(CUDA_ERROR_LAUNCH_FAILED)
-      NAME(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) NAME(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) NAME(CUDA_ERROR_STREAM_CAPTURE_MERGE)
-      NAME(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) NAME(CUDA_ERROR_STREAM_CAPTURE_UNJOINED) NAME(CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
-      NAME(CUDA_ERROR_CAPTURED_EVENT) NAME(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
-#undef NAME
-  };
-  return found;
-}
+#define X(name, number) {number, "CUDA_" #name},
+const std::map<int, const char*> names = {STANDIN_ERRORS(X)};
+#undef X
 
 }  // namespace
 
@@ -410,9 +405,9 @@ int standin::planned(const char* function) {
   return code;
 }
 
-#define CALL(name, ...)                \
-  Call call(#name, ##__VA_ARGS__);     \
-  if (!call) return call.code;         \
+#define CALL(name, ...)            \
+  Call call(#name, ##__VA_ARGS__); \
+  if (!call) return call.code;     \
   [[maybe_unused]] State& s = state()
 
 extern "C" {
@@ -427,9 +422,10 @@ void standin_fail(const char* function, int code, int after) { state().plans[fun
 void standin_memory(size_t limit) { state().memory = limit; }
 long standin_live(const char* what) {
   State& s = state();
-  const std::map<std::string, size_t> counts = {
-      {"blocks", s.blocks.size()}, {"pinned", s.pinned.size()},   {"streams", s.streams.size()},        {"events", s.events.size()},
-      {"modules", s.modules.size()}, {"graphs", s.graphs.size()}, {"executables", s.executables.size()}, {"bytes", s.used}};
+  const std::map<std::string, size_t> counts = {{"blocks", s.blocks.size()},           {"pinned", s.pinned.size()},
+                                                {"streams", s.streams.size()},         {"events", s.events.size()},
+                                                {"modules", s.modules.size()},         {"graphs", s.graphs.size()},
+                                                {"executables", s.executables.size()}, {"bytes", s.used}};
   const auto found = counts.find(what);
   return found == counts.end() ? -1 : static_cast<long>(found->second);
 }
@@ -460,8 +456,8 @@ CUresult cuDriverGetVersion(int* version) {
 }
 
 CUresult cuGetErrorName(CUresult error, const char** text) {
-  const auto found = names().find(error);
-  *text = found == names().end() ? nullptr : found->second;
+  const auto found = names.find(error);
+  *text = found == names.end() ? nullptr : found->second;
   return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -511,36 +507,9 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
   CALL(cuDeviceGetAttribute, kReady);
-  static const std::map<int, int> values = {{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 0x7fffffff},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, kStaticShared},
-                                            {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65536},
-                                            {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
-                                            {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1000000},
-                                            {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 4},
-                                            {CU_DEVICE_ATTRIBUTE_INTEGRATED, 0},
-                                            {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0},
-                                            {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
-                                            {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1},
-                                            {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 0},
-                                            {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0},
-                                            {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1000000},
-                                            {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 128},
-                                            {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 1 << 20},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
-                                            {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
-                                            {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
-                                            {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 228 << 10},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
-                                            {CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD, 0},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, kMostShared}};
+#define X(name, number, value) {number, value},
+  static const std::map<int, int> values = {STANDIN_ATTRIBUTES(X)};
+#undef X
   const auto found = values.find(which);
   if (device < 0 || device >= devices()) return call.wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", device);
   if (found == values.end()) return call.wrong(CUDA_ERROR_INVALID_VALUE, "attribute %d", which);
@@ -645,7 +614,8 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CU
   CALL(cuMemcpyHtoDAsync);
   const void* block = nullptr;
   if (!call.has(&stream) || !call.has(to, bytes, &block)) return call.code;
-  if (is_device_address(reinterpret_cast<uintptr_t>(from))) return call.wrong(CUDA_ERROR_INVALID_VALUE, "%p is not the host's", from);
+  if (is_device_address(reinterpret_cast<uintptr_t>(from)))
+    return call.wrong(CUDA_ERROR_INVALID_VALUE, "%p is not the host's", from);
   char* const target = pointer<char>(to);
   if (const uintptr_t pinned = pinned_at(from, bytes)) {
     return give_checked(stream, call.name, {block, reinterpret_cast<void*>(pinned)}, [=] { std::memcpy(target, from, bytes); });
@@ -674,8 +644,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
   const void *target = nullptr, *source = nullptr;
   if (!call.has(&stream) || !call.has(to, bytes, &target) || !call.has(from, bytes, &source)) return call.code;
   if (from < to + bytes && to < from + bytes && bytes) return call.wrong(CUDA_ERROR_INVALID_VALUE, "the places overlap");
-  return give_checked(stream, call.name, {target, source},
-                      [=] { std::memcpy(pointer<char>(to), pointer<char>(from), bytes); });
+  return give_checked(stream, call.name, {target, source}, [=] { std::memcpy(pointer<char>(to), pointer<char>(from), bytes); });
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
@@ -744,7 +713,8 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   CALL(cuStreamWaitEvent);
   if (!call.has(&stream)) return call.code;
-  if (!s.events.count(event)) return call.wrong(CUDA_ERROR_INVALID_HANDLE, "%p is no event that is there", static_cast<void*>(event));
+  if (!s.events.count(event))
+    return call.wrong(CUDA_ERROR_INVALID_HANDLE, "%p is no event that is there", static_cast<void*>(event));
   if (!event->stream) return CUDA_SUCCESS;  // never recorded
   if (CUgraph graph = event->captured) {
     if (!s.captures.count(graph)) return call.wrong(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture that ended");
@@ -928,7 +898,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     return call.wrong(CUDA_ERROR_INVALID_VALUE, "%s: a block of (%u, %u, %u)", kernel.name, block.x, block.y, block.z);
   }
   if (threads > static_cast<uint64_t>(kernel.most_threads)) {
-    return call.wrong(CUDA_ERROR_INVALID_VALUE, "%s: a block of %llu, beyond its launch bounds", kernel.name, (unsigned long long)threads);
+    return call.wrong(CUDA_ERROR_INVALID_VALUE, "%s: a block of %llu, beyond its launch bounds", kernel.name,
+                      (unsigned long long)threads);
   }
   if (shared > static_cast<unsigned>(function->most_dynamic)) {
     return call.wrong(CUDA_ERROR_INVALID_VALUE, "%s: %u bytes of shared memory", kernel.name, shared);
@@ -956,7 +927,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   CALL(cuStreamIsCapturing);
   if (!call.has(&stream)) return call.code;
-  *status = !stream->captured          ? CU_STREAM_CAPTURE_STATUS_NONE
+  *status = !stream->captured           ? CU_STREAM_CAPTURE_STATUS_NONE
             : stream->captured->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                         : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;

@@ -2,9 +2,11 @@
 //
 // A block's threads are fibers that take turns on one processor: a thread runs until it waits at a barrier or for its warp, or
 // leaves; a text without barriers is a plain loop. Odd blocks begin with the last thread, and after a barrier the order is turned
-// round, so that a result which hangs on the order of threads is seen. Told, and the launch's end: a barrier that a thread does not reach or that
-// is another line's, a warp's call that a named lane does not join, an address that is not a multiple of its type's size, an index
-// beyond an array, and an access that the processor itself refuses. Shared memory begins as bytes 0xff: no numbers.
+// round, so that a result which hangs on the order of threads is seen. Shared memory begins as bytes 0xff: no numbers.
+//
+// Told, and the launch's end: a barrier that a thread does not reach or that is another line's, a warp's call that a named lane
+// does not join, an address that is not a multiple of its type's size, an index beyond an array, and an access that the processor
+// itself refuses.
 #pragma once
 #include <math.h>
 #include <setjmp.h>
@@ -28,17 +30,18 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __constant__ static
+#define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 #define __shared__ static __attribute__((section("here_shared")))
 
 // ---- vectors
 
-#define HERE_VECTORS(type, name)                                                                                           \
-  struct alignas(2 * sizeof(type)) name##2 { type x, y; };                                                                 \
-  struct name##3 { type x, y, z; };                                                                                        \
-  struct alignas(sizeof(type) < 4 ? 4 * sizeof(type) : 16) name##4 { type x, y, z, w; };                                   \
-  inline name##2 make_##name##2(type x, type y) { return {x, y}; }                                                         \
-  inline name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }                                              \
+#define HERE_VECTORS(type, name)                                                         \
+  struct alignas(2 * sizeof(type)) name##2 { type x, y; };                               \
+  struct name##3 { type x, y, z; };                                                      \
+  struct alignas(sizeof(type) < 4 ? 4 * sizeof(type) : 16) name##4 { type x, y, z, w; }; \
+  inline name##2 make_##name##2(type x, type y) { return {x, y}; }                       \
+  inline name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }            \
   inline name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 HERE_VECTORS(signed char, char)
 HERE_VECTORS(unsigned char, uchar)
@@ -73,7 +76,7 @@ struct Thread {
   enum { kNew, kRuns, kAtBarrier, kInWarp, kLeft } state;
   int line, fiber, copies, groups;
   unsigned mask;  // of the lanes that it waits for
-  void* mine;     // what it gives to its warp's call, and takes from there
+  void* mine;  // what it gives to its warp's call, and takes from there
 };
 
 struct Fiber {
@@ -95,7 +98,8 @@ const char* name;
 char trouble[512];
 char *stacks, *dynamic;
 pthread_t runs_here;
-extern "C" char __start_here_shared[] __attribute__((visibility("hidden"))), __stop_here_shared[] __attribute__((visibility("hidden")));
+extern "C" char __start_here_shared[] __attribute__((visibility("hidden"))),
+    __stop_here_shared[] __attribute__((visibility("hidden")));
 __shared__ int one_shared __attribute__((used));  // so that the section is there
 
 inline int number() { return fibers[current].thread; }
@@ -105,7 +109,8 @@ inline Thread& self() { return threads[number()]; }
 [[noreturn]] inline void tell(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  const int n = snprintf(trouble, sizeof trouble, "%s, block (%u, %u, %u), thread %d: ", name, blockIdx.x, blockIdx.y, blockIdx.z, number());
+  const int n = snprintf(trouble, sizeof trouble, "%s, block (%u, %u, %u), thread %d: ", name, blockIdx.x, blockIdx.y, blockIdx.z,
+                         number());
   vsnprintf(trouble + n, sizeof trouble - n, format, arguments);
   va_end(arguments);
   _longjmp(scheduler, 1);
@@ -208,9 +213,10 @@ inline void block(size_t shared) {
   int waits = 0;
   while (threads[waits].state == Thread::kLeft) ++waits;
   const Thread& t = threads[waits];
-  snprintf(trouble, sizeof trouble, "%s, block (%u, %u, %u): thread %d waits for ever %s line %d: %d threads of %d left, %d wait at a barrier",
-           name, blockIdx.x, blockIdx.y, blockIdx.z, waits, t.state == Thread::kAtBarrier ? "at the barrier of" : "for lanes of its warp in",
-           t.line, left, count, waiting);
+  snprintf(trouble, sizeof trouble,
+           "%s, block (%u, %u, %u): thread %d waits for ever %s line %d: %d threads of %d left, %d wait at a barrier", name,
+           blockIdx.x, blockIdx.y, blockIdx.z, waits,
+           t.state == Thread::kAtBarrier ? "at the barrier of" : "for lanes of its warp in", t.line, left, count, waiting);
 }
 
 inline void refused(int signal, siginfo_t* what, void*) {
@@ -256,7 +262,7 @@ struct Kernel {
   const char* name;
   int most_threads, n_parameters;
   const size_t* sizes;  // of the parameters
-  size_t shared;        // bytes, of all kernels of the text
+  size_t shared;  // bytes, of all kernels of the text
   void (*run)(void**);
   const char* (*launch)(const char*, void (*)(void**), uint3, uint3, size_t, void**);
 };
@@ -278,9 +284,11 @@ Kernel kernel_of(const char* name, int most_threads, void (*)(P...)) {
   using R = Run<function, P...>;
   return {name, most_threads, sizeof...(P), R::sizes, size_t(__stop_here_shared - __start_here_shared), R::run, launch};
 }
-#define HERE_KERNEL(name, most_threads)                                                            \
-  extern "C" __attribute__((visibility("default"))) here::Kernel here_kernel_##name =              \
-      here::kernel_of<name>(#name, most_threads, name);
+// Behind the name: the launch bounds.
+constexpr int most_of(int threads = kMost, int = 0) { return threads; }
+#define HERE_KERNEL(name, ...)                                                                               \
+  extern "C" __attribute__((visibility("default"))) here::Kernel here_kernel_##name = here::kernel_of<name>( \
+      #name, here::most_of(__VA_ARGS__), name);
 
 // What the compiler's -fsanitize=alignment,bounds calls.
 struct Place {
@@ -312,14 +320,17 @@ struct Given {
 template <class V>
 V shuffled(unsigned mask, V value, int from, int line) {
   Given<V> mine{value, value, from};
-  together(mask, [](unsigned mask, void** lanes) {
-    for (int i = 0; i < 32; ++i) {
-      if (!(mask >> i & 1)) continue;
-      Given<V>* to = (Given<V>*)lanes[i];
-      if (mask >> to->from & 1) to->got = ((Given<V>*)lanes[to->from])->value;
-      else memset(&to->got, 0xff, sizeof(V));  // of a lane that takes no part: anything
-    }
-  }, &mine, line);
+  together(
+      mask,
+      [](unsigned mask, void** lanes) {
+        for (int i = 0; i < 32; ++i) {
+          if (!(mask >> i & 1)) continue;
+          Given<V>* to = (Given<V>*)lanes[i];
+          if (mask >> to->from & 1) to->got = ((Given<V>*)lanes[to->from])->value;
+          else memset(&to->got, 0xff, sizeof(V));  // of a lane that takes no part: anything
+        }
+      },
+      &mine, line);
   return mine.got;
 }
 inline int lane() { return number() & 31; }
@@ -345,15 +356,18 @@ V __shfl_up_sync(unsigned mask, V value, unsigned by, int width = 32, int line =
 }
 inline unsigned __ballot_sync(unsigned mask, int said, int line = __builtin_LINE()) {
   here::Given<unsigned> mine{said != 0, 0, 0};
-  here::together(mask, [](unsigned mask, void** lanes) {
-    unsigned votes = 0;
-    for (int i = 0; i < 32; ++i) {
-      if (mask >> i & 1) votes |= ((here::Given<unsigned>*)lanes[i])->value << i;
-    }
-    for (int i = 0; i < 32; ++i) {
-      if (mask >> i & 1) ((here::Given<unsigned>*)lanes[i])->got = votes;
-    }
-  }, &mine, line);
+  here::together(
+      mask,
+      [](unsigned mask, void** lanes) {
+        unsigned votes = 0;
+        for (int i = 0; i < 32; ++i) {
+          if (mask >> i & 1) votes |= ((here::Given<unsigned>*)lanes[i])->value << i;
+        }
+        for (int i = 0; i < 32; ++i) {
+          if (mask >> i & 1) ((here::Given<unsigned>*)lanes[i])->got = votes;
+        }
+      },
+      &mine, line);
   return mine.got;
 }
 inline int __any_sync(unsigned mask, int said, int line = __builtin_LINE()) { return __ballot_sync(mask, said, line) != 0; }
@@ -394,19 +408,23 @@ V atomicCAS(V* p, typename here::As<V>::Type expected, typename here::As<V>::Typ
 
 // ---- loads, bits, numbers
 
-#define HERE_LOAD(name)     \
-  template <class V>        \
-  V name(const V* p) {      \
-    return *p;              \
+#define HERE_LOAD(name) \
+  template <class V>    \
+  V name(const V* p) {  \
+    return *p;          \
   }
 HERE_LOAD(__ldg)
 HERE_LOAD(__ldca)
 HERE_LOAD(__ldcg)
 HERE_LOAD(__ldcs)
 template <class V>
-void __stcs(V* p, typename here::As<V>::Type v) { *p = v; }
+void __stcs(V* p, typename here::As<V>::Type v) {
+  *p = v;
+}
 template <class V>
-void __stcg(V* p, typename here::As<V>::Type v) { *p = v; }
+void __stcg(V* p, typename here::As<V>::Type v) {
+  *p = v;
+}
 
 namespace here {
 template <class To, class From>
@@ -447,9 +465,13 @@ inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 template <class A, class B>
-auto min(A a, B b) -> decltype(a + b) { return b < a ? b : a; }
+auto min(A a, B b) -> decltype(a + b) {
+  return b < a ? b : a;
+}
 template <class A, class B>
-auto max(A a, B b) -> decltype(a + b) { return a < b ? b : a; }
+auto max(A a, B b) -> decltype(a + b) {
+  return a < b ? b : a;
+}
 inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
@@ -468,7 +490,9 @@ inline void check_shared(const void* p, int line) {
 
 inline double from_half(unsigned bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const double size = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+  const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+                      : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                     : ldexp(fraction, -24);
   return bits & 0x8000 ? -size : size;
 }
 inline double from_bfloat(unsigned bits) { return __uint_as_float(bits << 16); }
@@ -514,7 +538,8 @@ void load_whole(unsigned, void** lanes) {
         return (unsigned)((const unsigned short*)((Rows*)lanes[8 * m + row])->row)[column];
       };
       const int one = lane / 4, two = 2 * (lane % 4);
-      ((Rows*)lanes[lane])->d[m] = turned ? element(two, one) | element(two + 1, one) << 16 : element(one, two) | element(one, two + 1) << 16;
+      ((Rows*)lanes[lane])->d[m] = turned ? element(two, one) | element(two + 1, one) << 16
+                                          : element(one, two) | element(one, two + 1) << 16;
     }
   }
 }
