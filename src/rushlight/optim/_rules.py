@@ -79,6 +79,10 @@ class FusedOptimizer(Optimizer):
                     f"Attempting CUDA graph capture of step() for an instance of "
                     f"{type(self).__name__} but param_groups' capturable is False."
                 )
+            if group.get("capturable"):
+                counts = [self.state[p].get("step") for p in group["params"] if p in self.state]
+                if any(isinstance(n, rl.Tensor) and n._accelerator is None for n in counts):
+                    raise AssertionError("If capturable=True, state_steps must be on the device.")
 
     def _check_sparse(self) -> None:
         """Raise, unless the rule has a meaning for sparse gradients."""
