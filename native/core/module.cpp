@@ -326,9 +326,9 @@ PyObject* make_module() {
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
   for (PyMethodDef* methods :
        {kSubscriptMethods, kSavedMethods, kFactFunctions, kRecordFunctions, kTensorFunctions, kWrappedFunctions,
-         kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorListFunctions, kAcceleratorProgramFunctions,
-         kAcceleratorReportFunctions, kAcceleratorLibraryFunctions, repeats::kFunctions, kStorageFunctions, kDlpackFunctions,
-         kBlockFunctions}) {
+        kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorListFunctions, kAcceleratorProgramFunctions,
+        kAcceleratorReportFunctions, kAcceleratorLibraryFunctions, kAcceleratorEventFunctions, repeats::kFunctions,
+        kStorageFunctions, kDlpackFunctions, kBlockFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_lengths(m) < 0 || init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 ||

@@ -148,6 +148,12 @@ class Cuda final : public Device {
     return stream;
   }
 
+  int attribute(int which) const override {
+    int found = 0;
+    CHECK(cuDeviceGetAttribute, &found, which, id);
+    return found;
+  }
+
   void* new_event(bool timed) override {
     enter();
     Handle event = nullptr;
@@ -211,12 +217,6 @@ class Cuda final : public Device {
   }
 
  private:
-  int attribute(int which) const {
-    int found = 0;
-    CHECK(cuDeviceGetAttribute, &found, which, id);
-    return found;
-  }
-
   // Every thread says which context its calls are of. The first call makes the context, which takes a part of a second.
   void enter() {
     std::call_once(entered, [this] {
