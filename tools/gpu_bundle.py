@@ -21,9 +21,9 @@ MEGABYTES = 60
 NEEDED = ("numpy", "ml_dtypes", "scipy-openblas32", "pytest", "expecttest")
 AT_THE_TOP = "tools/gpu_check.py tools/gpu_tasks.py tools/cuda_check.py LICENSE".split()
 FILES = (
-    "tests/_alone.py tests/_subject.py tests/devices/_pocl.py tests/devices/sweep.py "
-    "tests/devices/op_db_there.py tests/devices/test_networks.py tests/table/cases.py "
-    "tests/table/composites.py tests/torch_compat/op_db.py tests/torch_compat/op_db_known.toml "
+    "tests/devices/_pocl.py tests/devices/sweep.py tests/devices/op_db_there.py "
+    "tests/devices/test_networks.py tests/table/cases.py tests/table/composites.py "
+    "tests/torch_compat/op_db.py tests/torch_compat/op_db_known.toml "
     "benchmarks/device.py benchmarks/workloads.py"
 ).split()
 
