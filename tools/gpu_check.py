@@ -30,7 +30,7 @@ import time
 import traceback
 import zipfile
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -131,6 +131,7 @@ class Results:
         self.about: Answer = {"date": time.strftime("%Y-%m-%d %H:%M")}
         self.parts: dict[str, Answer] = {}
         self.rows: list[Answer] = []
+        self.saved = 0.0
         folder.mkdir(parents=True, exist_ok=True)
 
     def add(self, part: str, **row: Any) -> None:
@@ -140,7 +141,8 @@ class Results:
         }
         with self.lock:
             self.rows.append({"part": part, **plain})
-            self.save()
+            if time.monotonic() - self.saved > 0.5:
+                self.save()
 
     def save(self) -> None:
         with self.lock:
@@ -148,6 +150,7 @@ class Results:
             part = self.folder / "results.part"
             part.write_text(json.dumps(whole, indent=1, default=str) + "\n")
             part.replace(self.folder / "results.json")
+            self.saved = time.monotonic()
 
     def bad(self) -> list[Answer]:
         """The rows that are not as they must be, worst first: failed, wrong, then the slowest."""
@@ -263,6 +266,15 @@ class Under:
         return answer
 
 
+def side_by_side(calls: Iterable[Callable[[], None]]) -> None:
+    """Calls, each in a thread of its own, until the last has ended."""
+    running = [threading.Thread(target=call) for call in calls]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+
+
 def pooled(
     under: Under,
     tasks: list[tuple[Any, ...]],
@@ -275,7 +287,7 @@ def pooled(
     waiting = deque(tasks)
 
     def work() -> None:
-        worker = Worker(under.check.options, device=device)
+        worker = Worker(under.check.options, device=device, OMP_NUM_THREADS="1")
         while under.left() > 0:
             try:
                 words = waiting.popleft()
@@ -289,11 +301,7 @@ def pooled(
 
     if under.check.options.quick:
         processes = min(processes, 2)
-    running = [threading.Thread(target=work) for _ in range(min(processes, len(tasks)))]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
+    side_by_side(work for _ in range(min(processes, len(tasks))))
     if waiting:
         under.row(name=f"{len(waiting)} tasks", state=LEFT, said="no time was left")
 
@@ -366,54 +374,66 @@ def on_opencl(under: Under) -> None:
 
 
 def timed_in_turns(under: Under, turns: int = 3) -> None:
-    """The programs of a group, by each library in turns."""
-    columns, group = under.check.columns, under.name
+    """The programs of a group: set up by all libraries at once, then timed by each in turns."""
+    columns, group, quick = under.check.columns, under.name, under.check.options.quick
+    if group in ("calls", "memory"):  # no library of NVIDIA's is in these
+        columns = {name: worker for name, worker in columns.items() if name != "alone"}
     names = under.do(columns["ours"], "names", group, seconds=30).get("names", [])
     for at, name in enumerate(names):
         if under.left() < 1:
             said = f"no time was left: {', '.join(names[at:])}"
             under.row(name=f"{len(names) - at} programs", state=LEFT, said=said)
             return
-        found: dict[str, list[Answer]] = {column: [] for column in columns}
-        for _ in range(1 if under.check.options.quick else turns):
-            for column, worker in columns.items():
-                broken = found[column] and found[column][0]["state"] != OK
-                if broken or (column == "alone" and group in ("calls", "memory")):
-                    continue
-                seconds = 0.05 if under.check.options.quick else 0.15
-                found[column].append(under.do(worker, "timed", group, name, seconds, seconds=20))
-        under.row(**{"name": name, **compared(under, name, found)})
+        made: dict[str, Answer] = {}
+
+        def prepare(column: str, made: dict[str, Answer] = made, name: str = name) -> None:
+            made[column] = under.do(columns[column], "prepared", group, name, seconds=20)
+
+        side_by_side(partial(prepare, column) for column in columns)
+        times: dict[str, list[Answer]] = {column: [] for column in columns}
+        for _ in range(1 if quick else turns):
+            for column in columns if made["ours"]["state"] == OK else ():
+                if made[column]["state"] == OK:
+                    words = "timed", group, name, 0.05 if quick else 0.15
+                    answer = under.do(columns[column], *words, seconds=20)
+                    times[column].append(answer)
+                    made[column]["state"] = answer["state"]
+        under.row(**{"name": name, **compared(under, name, made, times)})
 
 
-def compared(under: Under, name: str, found: dict[str, list[Answer]]) -> Answer:
+def compared(
+    under: Under, name: str, made: dict[str, Answer], times: dict[str, list[Answer]]
+) -> Answer:
     """The row of a program: medians, ratio, rate, share, error and what is to be reached."""
-    check, first = under.check, found["ours"][0]
-    if first["state"] != OK:
-        return first
-    row: Answer = {"state": OK, "by host": first["by host"]}
-    for column, answers in found.items():
-        times = [t for a in answers if a["state"] == OK for t in a["done"]]
-        if times:
-            row[column] = statistics.median(times)
-        elif answers:
-            row["said"] = f"{column}: {answers[0]['said']}"
-    queued = [t for a in found["ours"] if a["state"] == OK for t in a["queued"]]
+    check, ours = under.check, made["ours"]
+    broken = [a for a in (ours, *times["ours"]) if a["state"] != OK and "said" in a]
+    if broken:
+        return broken[0]
+    row: Answer = {"state": OK, "by host": ours["by host"]}
+    for column, answers in times.items():
+        done = [t for answer in answers for t in answer.get("done", [])]
+        if done:
+            row[column] = statistics.median(done)
+        said = [a["said"] for a in (made[column], *answers) if "said" in a]
+        row |= {"said": f"{column}: {said[0]}"} if said else {}
+    queued = [t for answer in times["ours"] for t in answer["queued"]]
     if queued:
         row["queued"] = statistics.median(queued)
-    bytes_of, operations = first["bytes"], first["operations"]
-    if bytes_of or operations:
-        row["rate"] = (bytes_of / 1e9 or operations / 1e12) / row["ours"]
-        row["unit"] = "GB/s" if bytes_of else "TFLOP/s"
+    if ours["bytes"] or ours["operations"]:
+        row["rate"] = (ours["bytes"] / 1e9 or ours["operations"] / 1e12) / row["ours"]
+        row["unit"] = "GB/s" if ours["bytes"] else "TFLOP/s"
     if "theirs" in row:
         row["ratio"] = row["theirs"] / row["ours"]
-        if bytes_of and check.copy_rate == 0:  # the first program of memory is the plain copy
-            check.copy_rate = bytes_of / 1e9 / min(row["ours"], row["theirs"])
-        error = difference(first["values"], found["theirs"][0]["values"])
-        row["error"] = error
-        if not error <= first["bound"]:
-            row |= {"state": WRONG, "said": f"differs from PyTorch's result by {error:.1e}"}
-    if bytes_of and check.copy_rate:
-        row["share"] = row["rate"] / check.copy_rate
+    for column in ("theirs", "alone"):
+        if "values" in made.get(column, {}):
+            error = difference(ours["values"], made[column]["values"])
+            row["error"] = max(error, row.get("error", 0.0))
+            if not error <= ours["bound"]:
+                row |= {"state": WRONG, "said": f"the results of ours and {column} differ"}
+    if ours["bytes"]:
+        if name == "copy":
+            check.copy_rate = ours["bytes"] / 1e9 / min(row["ours"], row.get("theirs", math.inf))
+        row |= {"share": row["rate"] / check.copy_rate} if check.copy_rate else {}
     reached = {word: v for word, v in figures(under.name, name, row).items() if v < 1}
     if check.judged and reached and row["state"] == OK:
         worst = min(reached, key=lambda word: reached[word])
@@ -499,9 +519,9 @@ STAGES: Stages = [  # parts in order of worth, and how many of 330 seconds each 
         ("networks", 75, networks),
         ("op_db", 75, partial(named, doing="entry", processes=5)),
     ],
-    [("calls", 15, timed_in_turns)],
+    [("calls", 20, timed_in_turns)],
     [("memory", 30, timed_in_turns)],
-    [("products", 40, timed_in_turns)],
+    [("products", 40, partial(timed_in_turns, turns=2))],
     [("steps", 40, timed_in_turns)],
     [("attention", 15, timed_in_turns)],
     [("convolutions", 20, timed_in_turns)],
@@ -542,15 +562,11 @@ def run(options: Any, stages: Stages = STAGES) -> Results:
     scale = options.minutes / MINUTES
     try:
         for stage in stages:
-            parts = [part for part in stage if part[0] in ("there", *chosen)]
-            running = [
-                threading.Thread(target=do_part, args=(check, name, seconds * scale, part))
-                for name, seconds, part in parts
-            ]
-            for thread in running:
-                thread.start()
-            for thread in running:
-                thread.join()
+            side_by_side(
+                partial(do_part, check, name, seconds * scale, part)
+                for name, seconds, part in stage
+                if name in ("there", *chosen)
+            )
     finally:
         for worker in list(Worker.running):
             worker.end()

@@ -215,23 +215,30 @@ def names(here: Here, part: str) -> Answer:
 
 
 @task
-def timed(here: Here, group: str, name: str, seconds: float) -> Answer:
-    """Times of a program; with its values, and calls by way of the host, when it is first asked."""
+def prepared(here: Here, group: str, name: str) -> Answer:
+    """A program set up and warm: its result's values, and which calls went by way of the host."""
     module, program = here.programs, here.programs.groups(here.quick)[group][name]
-    found: Answer = {"bytes": program.bytes, "operations": program.operations}
-    found["bound"] = module.ROUNDING[program.kind]
-    if here.ready[0] != name:
-        here.ready = "", None
-        here.place.precise(program.kind)
-        devices = import_module("rushlight.devices") if here.library == "rushlight" else None
-        call = program.make(here.place)
-        found["values"] = module.values(call())
-        if devices:
-            devices.forget_fallbacks()
-            call()
-            found["by host"] = sorted(devices.fallbacks())
-        here.ready = name, call
-    return found | module.measure(here.place, program, here.ready[1], seconds)
+    here.ready = "", None
+    here.place.precise(program.kind)
+    call = program.make(here.place)
+    found: Answer = {"bytes": program.bytes, "operations": program.operations, "by host": []}
+    found |= {"bound": module.ROUNDING[program.kind], "values": module.values(call())}
+    if here.library == "rushlight":
+        devices = import_module("rushlight.devices")
+        devices.forget_fallbacks()
+        call()
+        found["by host"] = sorted(devices.fallbacks())
+    module.measure(here.place, program, call, 0.02 if here.quick else 0.1)
+    here.ready = name, call
+    return found
+
+
+@task
+def timed(here: Here, group: str, name: str, seconds: float) -> Answer:
+    """The times of a program that is prepared."""
+    module, program = here.programs, here.programs.groups(here.quick)[group][name]
+    times: Answer = module.measure(here.place, program, here.ready[1], seconds)
+    return times
 
 
 @task
