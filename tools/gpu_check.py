@@ -82,21 +82,25 @@ class Worker:
             lines.put(line)
         lines.put("")
 
-    def do(self, name: str, *arguments: Any, seconds: float) -> Answer:
-        """The answer to a task; or, where none comes, why not."""
-        fresh = self.process is None or self.process.poll() is not None
-        if fresh:
+    def do(self, name: str, *arguments: Any, seconds: float, most: float = math.inf) -> Answer:
+        """The answer to a task; or, where none comes, why not. A process may take time to begin,
+        but at most so much in all."""
+        if self.process is None or self.process.poll() is not None:
             self._start()
+            seconds += START
         with contextlib.suppress(OSError):
             self.process.stdin.write(json.dumps([name, arguments]) + "\n")
             self.process.stdin.flush()
+        seconds = max(min(seconds, most), 0.1)
         try:
-            line = self.lines.get(timeout=max(seconds, 0.1) + fresh * START)
+            line = self.lines.get(timeout=seconds)
         except queue.Empty:
             self.end()
             return {"state": FAILED, "said": f"no end after {seconds:.0f} s{self._last_words()}"}
         if line:
             answer: Answer = json.loads(line)
+            if answer.pop("last", False):
+                self.end(patience=2)
             return answer
         self.end(patience=2)
         code = self.process.returncode
@@ -234,6 +238,11 @@ class Check:
         return found
 
     @property
+    def scale(self) -> float:
+        """Longer limits for a check that may take longer."""
+        return float(self.options.minutes) / MINUTES
+
+    @property
     def judged(self) -> bool:
         """Whether both libraries have computed on the same card."""
         return self.options.device == "cuda" and "capability" in self.theirs
@@ -260,9 +269,9 @@ class Under:
         left = self.left()
         if left <= 0:
             return {"state": LEFT, "said": "no time was left"}
-        answer = worker.do(name, *arguments, seconds=min(seconds, left))
-        if answer["state"] == FAILED and left < seconds and self.left() <= 0:
-            return {"state": LEFT, "said": f"cut short after {left:.0f} s"}
+        answer = worker.do(name, *arguments, seconds=seconds * self.check.scale, most=left)
+        if answer["state"] == FAILED and self.left() <= 0:
+            return {"state": LEFT, "said": f"cut short: {answer['said']}"}
         return answer
 
 
@@ -559,11 +568,10 @@ def run(options: Any, stages: Stages = STAGES) -> Results:
     began = time.monotonic()
     check = Check(options, Results(Path(options.out)), began + 60 * options.minutes)
     results, chosen = check.results, options.only or PARTS
-    scale = options.minutes / MINUTES
     try:
         for stage in stages:
             side_by_side(
-                partial(do_part, check, name, seconds * scale, part)
+                partial(do_part, check, name, seconds * check.scale, part)
                 for name, seconds, part in stage
                 if name in ("there", *chosen)
             )

@@ -382,12 +382,11 @@ def serve(library: str, device: str, quick: bool) -> None:
             where = "" if absent else f" ({Path(last.filename).name}:{last.lineno})"
             said = f"{'' if absent else type(error).__name__ + ': '}{error}{where}"
             answer = {"state": ABSENT if absent else FAILED, "said": said}
-        well = here.healthy()
-        if not well:
-            answer["state"] = FAILED
-            answer["said"] = f"{answer.get('said', '')} (then the device computed no more)"
+        if not here.healthy():
+            said = f"{answer.get('said', '')} (then the device computed no more)"
+            answer |= {"state": FAILED, "said": said, "last": True}
         print(json.dumps(answer), file=answers, flush=True)
-        if not well:
+        if "last" in answer:
             os._exit(3)
 
 
