@@ -12,7 +12,7 @@ import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -31,6 +31,13 @@ ROUNDING = {"float32": 1e-4, "tf32": 5e-3, "bfloat16": 3e-2, "float16": 5e-3}
 
 class NotHere(Exception):
     """This library or machine has not what is asked for."""
+
+
+@lru_cache(maxsize=4)
+def _drawn(count: int, seed: int, mean: float) -> np.ndarray:
+    """Normal numbers; a few that are repeated, since drawing is slow."""
+    drawn = np.random.default_rng(seed).standard_normal(min(count, TILE)) + mean
+    return np.resize(drawn.astype(np.float32), count)
 
 
 class Place:
@@ -64,9 +71,8 @@ class Place:
         grad: bool = False,
         mean: float = 0.0,
     ) -> Any:
-        """Normal numbers; of few that were drawn, since drawing is slow."""
-        drawn = np.random.default_rng(seed).standard_normal(min(prod(shape), TILE)) + mean
-        numbers = self.from_numpy(np.resize(drawn.astype(np.float32), shape))
+        array = _drawn(prod(shape), seed, mean).reshape(shape)
+        numbers = self.torch.from_numpy(array).to(self.device, copy=True)
         numbers = numbers.to(getattr(self.torch, "float32" if kind == "tf32" else kind))
         return numbers.requires_grad_(grad)
 
@@ -365,10 +371,10 @@ def groups(quick: bool) -> dict[str, dict[str, Program]]:
 
 
 def values(result: Any) -> dict[str, Any]:
-    """Some numbers of a result, and the mean of all without their signs."""
+    """Some numbers of a result, and the root of the mean square of all."""
     array = result.detach().cpu().float().numpy().reshape(-1)
     places = np.random.default_rng(0).integers(0, array.size, SAMPLES if array.size > 1 else 1)
-    mean = float(np.abs(array).mean(dtype=np.float64))
+    mean = float(np.dot(array, array) / array.size) ** 0.5
     return {"mean": mean, "samples": array[places].tolist(), "size": array.size}
 
 
