@@ -112,7 +112,7 @@ def _launch(place: Place) -> Call:
     if place.library != "rushlight":
         raise NotHere("a kernel of rushlight's")
     core = import_module("rushlight._core")
-    build = import_module("rushlight._devices.opencl").build
+    build = import_module("rushlight._devices.accelerators").build
     text_of = import_module("rushlight._devices.texts").text_of
     a = place.numbers(8, 8)
     text = text_of("pairs.cl", "float32", False)

@@ -143,7 +143,7 @@ def round_trip(here: Here, kind: str) -> Answer:
 def compiled(here: Here, number: int) -> Answer:
     """A kernel text is compiled; what comes of it stays on disk for all processes."""
     name, text = import_module("cuda_check").texts()[number]
-    build = import_module("rushlight._devices.opencl").build
+    build = import_module("rushlight._devices.accelerators").build
     device, said = here.torch.empty(1, device=here.device)._accelerator, []
     for kernel in re.findall(r"^KERNEL(?:_OF\(\w+\))? (\w+)\(", text, re.M):
         try:

@@ -19,13 +19,15 @@
 namespace rushlight {
 
 const char* device_name(DeviceType device) {
-  static const char* const cuda[] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"};
-  static_assert(sizeof(cuda) / sizeof(*cuda) == kMostAccelerators);
-  if (is_accelerator(device) && opencl::shown_as_cuda()) return cuda[accelerator_number(device)];
-  static const char* const names[] = {"cpu",      "meta",     "opencl:0", "opencl:1", "opencl:2",
-                                      "opencl:3", "opencl:4", "opencl:5", "opencl:6", "opencl:7"};
-  static_assert(sizeof(names) / sizeof(*names) == static_cast<size_t>(DeviceType::OpenCL) + kMostAccelerators);
-  return names[static_cast<int>(device)];
+  static const char* const names[] = {"cpu",      "meta",     "opencl:0", "opencl:1", "opencl:2", "opencl:3",
+                                      "opencl:4", "opencl:5", "opencl:6", "opencl:7", "cuda:0",   "cuda:1",
+                                      "cuda:2",   "cuda:3",   "cuda:4",   "cuda:5",   "cuda:6",   "cuda:7"};
+  static_assert(sizeof(names) / sizeof(*names) == static_cast<size_t>(DeviceType::Accelerator) + kMostAccelerators);
+  static_assert(kMostAccelerators == devices::kKinds * devices::kOfAKind);
+  const int shift = is_accelerator(device) && accelerator_number(device) < devices::kOfAKind && devices::shown_as_cuda()
+                        ? devices::kOfAKind
+                        : 0;
+  return names[static_cast<int>(device) + shift];
 }
 
 namespace {
@@ -37,17 +39,17 @@ constexpr uintptr_t kNoAddress = uintptr_t{1} << 62;
 
 // ---------------------------------------------------------------- memory
 
-opencl::Block* block_of(const Storage* s) {
-  return s->data ? reinterpret_cast<opencl::Block*>(reinterpret_cast<uintptr_t>(s->data) & ~kNoAddress) : nullptr;
+devices::Block* block_of(const Storage* s) {
+  return s->data ? reinterpret_cast<devices::Block*>(reinterpret_cast<uintptr_t>(s->data) & ~kNoAddress) : nullptr;
 }
 
 namespace {
 
-char* number_of(opencl::Block* block) { return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(block) | kNoAddress); }
+char* number_of(devices::Block* block) { return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(block) | kNoAddress); }
 
-opencl::Block* new_block(DeviceType device, size_t nbytes) {
+devices::Block* new_block(DeviceType device, size_t nbytes) {
   try {
-    return new opencl::Block(opencl::take(accelerator_number(device), nbytes));
+    return new devices::Block(devices::take(accelerator_number(device), nbytes));
   } catch (...) {  // callers expect an exception of Python's
     raise_caught();
   }
@@ -58,7 +60,7 @@ opencl::Block* new_block(DeviceType device, size_t nbytes) {
 
 bool has_type(DeviceType device, DType dtype) {
   if (dtype != DType::F64 && dtype != DType::C128) return true;
-  const opencl::Facts& facts = opencl::devices()[static_cast<size_t>(accelerator_number(device))];
+  const devices::Facts& facts = *devices::facts_of(accelerator_number(device));
   if (facts.has_double) return true;
   const bool real = dtype == DType::F64;
   PyErr_Format(PyExc_TypeError, "Cannot convert a tensor to torch.%s on %s: %s has no float64. Please use %s instead.",
@@ -67,29 +69,29 @@ bool has_type(DeviceType device, DType dtype) {
 }
 
 bool take_block(Storage* s, size_t nbytes) {
-  opencl::Block* block = new_block(s->device, nbytes);
+  devices::Block* block = new_block(s->device, nbytes);
   if (!block) return false;
   s->data = number_of(block);
   return true;
 }
 
 void give_block(Storage* s) {
-  opencl::Block* block = block_of(s);
+  devices::Block* block = block_of(s);
   if (!block) return;
-  opencl::give(*block);
+  devices::give(*block);
   delete block;
   s->data = nullptr;
 }
 
 bool resize_block(Storage* s, size_t nbytes) {
-  opencl::Block* before = block_of(s);
+  devices::Block* before = block_of(s);
   if (before && nbytes <= before->capacity) {
     before->bytes = nbytes;
     return true;
   }
-  opencl::Block* block = new_block(s->device, nbytes);
+  devices::Block* block = new_block(s->device, nbytes);
   if (!block) return false;
-  if (before) opencl::copy(*before, 0, *block, 0, std::min(before->bytes, nbytes));
+  if (before) devices::copy(*before, 0, *block, 0, std::min(before->bytes, nbytes));
   give_block(s);
   s->data = number_of(block);
   return true;
@@ -141,26 +143,26 @@ Tensor* room_like(const Tensor* t) { return new_strided(t->dtype, t->ndim(), t->
 
 void download(const Tensor* from, Tensor* to) {
   const Reach reach(from);
-  const opencl::Block block = *block_of(from->storage());
+  const devices::Block block = *block_of(from->storage());
   const size_t at = static_cast<size_t>(from->offset() + reach.low), bytes = static_cast<size_t>(reach.bytes);
   char* target = to->storage()->data;
   Pinned pins[2];
   pins[0].take(from->storage());
   pins[1].take(to->storage());
   const ReleaseGil release(true);
-  opencl::read(block, at, target, bytes);
+  devices::read(block, at, target, bytes);
 }
 
 void upload(const Tensor* from, const Tensor* to) {
   const Reach reach(to);
-  const opencl::Block block = *block_of(to->storage());
+  const devices::Block block = *block_of(to->storage());
   const size_t at = static_cast<size_t>(to->offset() + reach.low), bytes = static_cast<size_t>(reach.bytes);
   const char* source = from->storage()->data;
   Pinned pins[2];
   pins[0].take(from->storage());
   pins[1].take(to->storage());
   const ReleaseGil release(true);
-  opencl::write(block, at, source, bytes);
+  devices::write(block, at, source, bytes);
 }
 
 Tensor* host_copy(const Tensor* t) {
@@ -190,8 +192,8 @@ int copy_across(Tensor* to, const Tensor* from) {
     }();
     const auto plain = [](DType t) { return t <= DType::F64; };
     if (from_there && to->dtype == from->dtype && to->is_contiguous() && from->is_contiguous() && same_shape(to, from)) {
-      opencl::copy(*block_of(from->storage()), static_cast<size_t>(from->offset()), *block_of(to->storage()),
-                   static_cast<size_t>(to->offset()), static_cast<size_t>(to->nbytes()));
+      devices::copy(*block_of(from->storage()), static_cast<size_t>(from->offset()), *block_of(to->storage()),
+                    static_cast<size_t>(to->offset()), static_cast<size_t>(to->nbytes()));
       return 0;
     }
     if (plain(to->dtype) && plain(from->dtype)) {
@@ -474,26 +476,34 @@ int run_program_by_host(const Program& program, DType compute, PyObject* const* 
 
 namespace {
 
-PyObject* open_library(PyObject*, PyObject* path) {
-  const char* text = PyUnicode_AsUTF8(path);
-  if (!text) return nullptr;
+// open_accelerators(kind, libraries): see devices::open. The facts of the devices, by name.
+PyObject* open_accelerators(PyObject*, PyObject* args) {
+  int kind;
+  const char* libraries;
+  if (!PyArg_ParseTuple(args, "is", &kind, &libraries)) return nullptr;
   {
     const ReleaseGil release(true);
-    opencl::open(text);
+    devices::open(static_cast<devices::Kind>(kind), libraries);
   }
   accelerators_opened.store(true);
-  const std::vector<opencl::Facts>& devices = opencl::devices();
   Ref list(PyList_New(0));
-  for (const opencl::Facts& f : devices) {
-    if (list && PyList_GET_SIZE(list.get()) == kMostAccelerators) break;
+  for (int i = kind * devices::kOfAKind; const devices::Facts* f = devices::facts_of(i); ++i) {
+    if (!list || PyList_GET_SIZE(list.get()) == devices::kOfAKind) break;
     const Ref facts(Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:K,s:n,s:n,s:O,s:O}", "name", f.name.c_str(), "vendor", f.vendor.c_str(), "version", f.version.c_str(),
-        "driver", f.driver.c_str(), "total_memory", static_cast<unsigned long long>(f.memory), "largest_block",
-        static_cast<Py_ssize_t>(f.largest_block), "largest_group", static_cast<Py_ssize_t>(f.largest_group), "has_double",
-        f.has_double ? Py_True : Py_False, "is_cpu", f.is_cpu ? Py_True : Py_False));
-    if (!facts || !list || PyList_Append(list.get(), facts.get()) < 0) return nullptr;
+        "{s:s,s:s,s:s,s:s,s:K,s:n,s:n,s:O,s:O,s:i,s:(ii),s:i}", "name", f->name.c_str(), "vendor", f->vendor.c_str(), "version",
+        f->version.c_str(), "driver", f->driver.c_str(), "total_memory", static_cast<unsigned long long>(f->memory),
+        "largest_block", static_cast<Py_ssize_t>(f->largest_block), "largest_group", static_cast<Py_ssize_t>(f->largest_group),
+        "has_double", f->has_double ? Py_True : Py_False, "is_cpu", f->is_cpu ? Py_True : Py_False, "warp", f->warp, "capability",
+        f->capability[0], f->capability[1], "processors", f->processors));
+    if (!facts || PyList_Append(list.get(), facts.get()) < 0) return nullptr;
   }
   return list.release();
+}
+
+// count_cuda(library): how many devices a driver of CUDA has, without opening them.
+PyObject* count_cuda(PyObject*, PyObject* library) {
+  const char* path = PyUnicode_AsUTF8(library);
+  return path ? PyLong_FromLong(devices::count_cuda(path)) : nullptr;
 }
 
 // accelerator_kernel(device, text, options, name, binary): its number, and the binary where a new one was made.
@@ -506,7 +516,7 @@ PyObject* make_kernel(PyObject*, PyObject* args) {
   int number;
   {
     const ReleaseGil release(true);
-    number = opencl::kernel(device, text, options, name, &binary);
+    number = devices::kernel(device, text, options, name, &binary);
   }
   return Py_BuildValue("iy#", number, binary.data(), static_cast<Py_ssize_t>(binary.size()));
 }
@@ -516,14 +526,13 @@ PyObject* copy_to_function(PyObject*, PyObject* args) {
   PyObject* o;
   int number;
   if (!PyArg_ParseTuple(args, "O!i", TensorType, &o, &number)) return nullptr;
-  if (number >= static_cast<int>(std::min<size_t>(opencl::devices().size(), kMostAccelerators))) {
+  if (number >= 0 && !devices::facts_of(number)) {
     PyErr_SetString(PyExc_ValueError, "copy_to(): no such device");
     return nullptr;
   }
   const Owned<Tensor> values(values_of(as_tensor(o)));
   if (!values) return nullptr;
-  return as_object(
-      copy_to(values.get(), number < 0 ? DeviceType::Cpu : static_cast<DeviceType>(static_cast<int>(DeviceType::OpenCL) + number)));
+  return as_object(copy_to(values.get(), number < 0 ? DeviceType::Cpu : accelerator_at(static_cast<int>(number))));
 }
 
 // copy_values(to, from): the values of one tensor into another's memory, without history; `from` may be spread to the shape.
@@ -575,16 +584,16 @@ PyObject* finish(PyObject*, PyObject* device) {
   if (PyErr_Occurred()) return nullptr;
   {
     const ReleaseGil release(true);
-    opencl::finish(number);
+    devices::finish(number);
   }
-  const DeviceType place = static_cast<DeviceType>(static_cast<int>(DeviceType::OpenCL) + number);
+  const DeviceType place = accelerator_at(static_cast<int>(number));
   return check_reports(place) < 0 ? nullptr : Py_NewRef(Py_None);
 }
 
 PyObject* counts(PyObject*, PyObject* device) {
   const int number = static_cast<int>(PyLong_AsLong(device));
   if (PyErr_Occurred()) return nullptr;
-  const opencl::Counts c = opencl::counts(number);
+  const devices::Counts c = devices::counts(number);
   return Py_BuildValue("KKKKK", c.in_use, c.most_in_use, c.kept, c.most_kept, c.allocations);
 }
 
@@ -621,7 +630,8 @@ PyObject* forget_fallbacks(PyObject*, PyObject*) {
 }  // namespace
 
 PyMethodDef kAcceleratorFunctions[] = {
-    {"open_opencl", method_of<open_library>(), METH_O, "Opens a library of OpenCL: the facts of its devices."},
+    {"open_accelerators", method_of<open_accelerators>(), METH_VARARGS, "Opens a library of a kind: the facts of its devices."},
+    {"count_cuda", method_of<count_cuda>(), METH_O, "How many devices a driver of CUDA has, without opening them."},
     {"accelerator_kernel", method_of<make_kernel>(), METH_VARARGS,
      "The number of a kernel of a text, compiled once, and its binary."},
     {"copy_to", method_of<copy_to_function>(), METH_VARARGS, "A dense copy on another device, without history."},
@@ -630,10 +640,10 @@ PyMethodDef kAcceleratorFunctions[] = {
     {"accelerator_fits", method_of<fits>(), METH_VARARGS, "Whether arguments are of the types that a function takes."},
     {"accelerator_finish", method_of<finish>(), METH_O, "Waits until a device has done all."},
     {"accelerator_counts", method_of<counts>(), METH_O, "Bytes in use, the most so far, kept, the most kept; allocations."},
-    {"accelerator_give_back", method_of<of_device<opencl::give_back_kept>>(), METH_O,
+    {"accelerator_give_back", method_of<of_device<devices::give_back_kept>>(), METH_O,
      "What a device keeps for later goes to the system."},
-    {"accelerator_reset_most", method_of<of_device<opencl::reset_most>>(), METH_O, "The most in use is counted anew."},
-    {"accelerator_shown_as_cuda", method_of<switched<opencl::show_as_cuda>>(), METH_O,
+    {"accelerator_reset_most", method_of<of_device<devices::reset_most>>(), METH_O, "The most in use is counted anew."},
+    {"accelerator_shown_as_cuda", method_of<switched<devices::show_as_cuda>>(), METH_O,
      "Whether messages call accelerators cuda; what it was."},
     {"accelerator_fallbacks", method_of<list_fallbacks>(), METH_NOARGS, "Calls that went by way of the host, by name."},
     {"accelerator_forget_fallbacks", method_of<forget_fallbacks>(), METH_NOARGS, "Counts them anew."},

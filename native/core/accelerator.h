@@ -6,11 +6,11 @@
 #include <atomic>
 
 #include "core/core.h"
-#include "devices/opencl.h"
+#include "devices/device.h"
 
 namespace rushlight {
 
-opencl::Block* block_of(const Storage* s);
+devices::Block* block_of(const Storage* s);
 // Whether elements of a type may be there: no float64 where the device has none. False with an exception.
 bool has_type(DeviceType device, DType dtype);
 // Memory for a storage of so many bytes. False with torch's exception.
@@ -36,6 +36,9 @@ PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, boo
 std::string asked_of_device();  // the name of the op or kernel that this thread asked for last
 bool has_kernels_there(PyObject* kernel);  // whether a kernel of the CPU has any on accelerators
 There*& there_of(PyCFunction method);  // of a kernel of the CPU, by what Python calls, or nullptr
+
+// Raises that the device itself met an error, with the call that asked the device last. CUDA tells at some later call.
+void raise_broken(const char* said);
 
 // Raises what kernels reported of numbers that they could not use: after a wait for the device. -1 with an exception.
 int check_reports(DeviceType device);

@@ -23,7 +23,7 @@ PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   const Py_ssize_t items = PyLong_AsSsize_t(args[1]), group = PyLong_AsSsize_t(args[2]);
   if (PyErr_Occurred()) return nullptr;
   const Py_ssize_t n = PyTuple_GET_SIZE(args[3]);
-  std::vector<opencl::Argument> arguments;
+  std::vector<devices::Argument> arguments;
   std::vector<int64_t> numbers;
   std::vector<Ref> views;
   arguments.reserve(static_cast<size_t>(2 * n));
@@ -40,7 +40,7 @@ PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
         PyErr_SetString(PyExc_TypeError, "launch(): a tensor is not on an accelerator");
         return nullptr;
       }
-      const opencl::Block* block = block_of(t->storage());
+      const devices::Block* block = block_of(t->storage());
       arguments.push_back({sizeof(void*), block->memory ? &block->memory : nullptr});
       number(t->offset());
     } else if (PyLong_Check(o)) {
@@ -60,7 +60,7 @@ PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
       views.push_back(std::move(view));
     }
   }
-  opencl::launch(kernel, static_cast<size_t>(items), static_cast<size_t>(group), arguments);
+  devices::launch(kernel, static_cast<size_t>(items), static_cast<size_t>(group), arguments);
   Py_RETURN_NONE;
 }
 

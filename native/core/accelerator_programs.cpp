@@ -40,7 +40,7 @@ int interpreter(int device, DType compute) {
 
 // A program as the device reads it: five numbers an instruction, then the constants. Kept for ever, as programs are.
 struct Code {
-  opencl::Block instructions, constants;
+  devices::Block instructions, constants;
   std::string bytes;         // of the instructions
   uint64_t interpreted = 0;  // elements times steps so far
   std::map<std::string, int> kernels;  // of its own, by the operands' types and form
@@ -68,9 +68,9 @@ Code& new_code(const Program& program, DType compute, int device) {
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
   Code made;
   const auto held = [device](const std::string& values) {
-    if (values.empty()) return opencl::Block{nullptr, 0, 0, device};
-    const opencl::Block block = opencl::take(device, values.size());
-    opencl::write(block, 0, values.data(), values.size());
+    if (values.empty()) return devices::Block{nullptr, 0, 0, device};
+    const devices::Block block = devices::take(device, values.size());
+    devices::write(block, 0, values.data(), values.size());
     return block;
   };
   made.instructions = held(bytes);
@@ -102,7 +102,7 @@ int64_t bits_of(double value, DType compute) {
 
 // Whether the program can be run there; then `call` and the memory that it reads. -1 with an exception.
 int prepare(const Program& program, int with, DType compute, PyObject* const* operands, int n, const Tensor* out, Call* call,
-            const opencl::Block** blocks) {
+            const devices::Block** blocks) {
   if (with < 0 || n > INPUTS || program.n_registers > REGISTERS || out->dtype > DType::F64) return 0;
   *call = Call{};
   call->n_inputs = n;
@@ -193,7 +193,7 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
   const int with = interpreter(device, compute);
   if (with == -1) return -1;
   Call call;
-  const opencl::Block* blocks[INPUTS] = {};
+  const devices::Block* blocks[INPUTS] = {};
   const Code* code = nullptr;
   int own = -1;
   // Twice where Python compiled something meanwhile.
@@ -225,15 +225,15 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
     code_of(program, compute, device).kernels.emplace(signature, made);
   }
   note_path(Path::Kernel);
-  std::vector<opencl::Argument> arguments;
+  std::vector<devices::Argument> arguments;
   arguments.reserve(4 + INPUTS);
   arguments.push_back({sizeof call, &call});
   arguments.push_back({sizeof(void*), code->instructions.memory ? &code->instructions.memory : nullptr});
   arguments.push_back({sizeof(void*), code->constants.memory ? &code->constants.memory : nullptr});
   arguments.push_back({sizeof(void*), &block_of(out->storage())->memory});
-  for (const opencl::Block* block : blocks) arguments.push_back({sizeof(void*), block ? &block->memory : nullptr});
+  for (const devices::Block* block : blocks) arguments.push_back({sizeof(void*), block ? &block->memory : nullptr});
   const int64_t items = own < 0 ? (call.count + BLOCK - 1) / BLOCK : call.count;
-  opencl::launch(own < 0 ? with : own, static_cast<size_t>(items), GROUP, arguments);
+  devices::launch(own < 0 ? with : own, static_cast<size_t>(items), GROUP, arguments);
   return 0;
 }
 

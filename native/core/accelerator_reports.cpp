@@ -46,17 +46,26 @@ Tensor* four_zeros(DeviceType device) {
 
 }  // namespace
 
+void raise_broken(const char* said) {
+  PyObject* type = callbacks.AcceleratorError.get();
+  if (!type) return;
+  const std::string op = asked_of_device(), place = site_text(program_site());
+  PyErr_Format(type, "%s%s%s%s%s%s", said, op.empty() ? "" : "\nThe last call that this thread asked the device for was ", op.c_str(),
+               op.empty() ? "" : "().", place.empty() ? "" : " The error was told here, and is of this call or of one before:\n",
+               place.c_str());
+}
+
 int check_reports(DeviceType device) {
   Reports& r = reports_of(device);
   if (!r.to_look_at.load(std::memory_order_relaxed) || !r.to_look_at.exchange(false)) return 0;
-  const opencl::Block block = *block_of(r.memory->storage());
+  const devices::Block block = *block_of(r.memory->storage());
   int64_t found[4];
   {
     const ReleaseGil release(true);
-    opencl::read(block, 0, found, sizeof found);
+    devices::read(block, 0, found, sizeof found);
     if (!found[0]) return 0;
     const int64_t none[4] = {};
-    opencl::write(block, 0, none, sizeof none);
+    devices::write(block, 0, none, sizeof none);
   }
   std::string op = "A call", what = "number", place;
   Ref code;
@@ -76,7 +85,7 @@ int check_reports(DeviceType device) {
   if (!type) return -1;
   PyErr_Format(type,
                "%s error: device-side assert triggered. %s was given the %s %lld, which is out of bounds for a size of %lld%s%s%s",
-               opencl::shown_as_cuda() ? "CUDA" : "OpenCL", op.c_str(), what.c_str(), static_cast<long long>(found[2]),
+               devices::title(accelerator_number(device)).c_str(), op.c_str(), what.c_str(), static_cast<long long>(found[2]),
                static_cast<long long>(found[3]), place.empty() ? "." : ":\n", place.c_str(),
                "\nThe device goes on: it left such numbers out. The host learns of them when it next waits for the device.");
   return -1;
@@ -89,11 +98,11 @@ PyObject* report(PyObject*, PyObject* args) {
   int number;
   const char* what;
   if (!PyArg_ParseTuple(args, "is", &number, &what)) return nullptr;
-  if (number < 0 || number >= static_cast<int>(std::min<size_t>(opencl::devices().size(), kMostAccelerators))) {
+  if (!devices::facts_of(number)) {
     PyErr_SetString(PyExc_ValueError, "accelerator_report(): no such device");
     return nullptr;
   }
-  const DeviceType device = static_cast<DeviceType>(static_cast<int>(DeviceType::OpenCL) + number);
+  const DeviceType device = accelerator_at(static_cast<int>(number));
   Reports& r = reports_of(device);
   Owned<Tensor> made;
   if (!r.memory) {

@@ -3,8 +3,8 @@
 #include <exception>
 #include <new>
 
+#include "core/accelerator.h"
 #include "core/callbacks.h"
-#include "devices/opencl.h"
 
 #if defined(__linux__) && PY_VERSION_HEX < 0x030E0000
 #include <unistd.h>
@@ -45,10 +45,12 @@ void raise_caught() noexcept {
     throw;
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
-  } catch (const opencl::OutOfMemory& e) {
+  } catch (const devices::OutOfMemory& e) {
     PyObject* type = callbacks.OutOfMemoryError.get();
     if (type) PyErr_SetString(type, e.what());
-  } catch (const opencl::Failure& e) {
+  } catch (const devices::Broken& e) {
+    raise_broken(e.what());
+  } catch (const devices::Failure& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
   } catch (const std::exception& e) {
     PyErr_Format(PyExc_RuntimeError, "rushlight: %s\nThis is an error of the library, not of the program.", e.what());

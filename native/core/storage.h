@@ -11,11 +11,12 @@
 
 namespace rushlight {
 
-// The first accelerator, and with the numbers above it the others of its kind.
-enum class DeviceType : uint8_t { Cpu, Meta, OpenCL };
-constexpr int kMostAccelerators = 8;
-inline bool is_accelerator(DeviceType device) { return device >= DeviceType::OpenCL; }
-inline int accelerator_number(DeviceType device) { return static_cast<int>(device) - static_cast<int>(DeviceType::OpenCL); }
+// The first accelerator, and with the numbers above it the others (devices/device.h).
+enum class DeviceType : uint8_t { Cpu, Meta, Accelerator };
+constexpr int kMostAccelerators = 16;
+inline bool is_accelerator(DeviceType device) { return device >= DeviceType::Accelerator; }
+inline int accelerator_number(DeviceType device) { return static_cast<int>(device) - static_cast<int>(DeviceType::Accelerator); }
+inline DeviceType accelerator_at(int number) { return static_cast<DeviceType>(static_cast<int>(DeviceType::Accelerator) + number); }
 const char* device_name(DeviceType device);
 
 struct Storage {

@@ -125,12 +125,12 @@ PyObject* empty_meta(PyObject*, PyObject* args) { return empty_there(DeviceType:
 PyObject* empty_accelerated(PyObject*, PyObject* args) {
   const long number = PyTuple_GET_SIZE(args) ? PyLong_AsLong(PyTuple_GET_ITEM(args, 0)) : 0;
   if (PyErr_Occurred()) return nullptr;
-  if (number < 0 || number >= static_cast<long>(opencl::devices().size()) || number >= kMostAccelerators) {
+  if (number < 0 || number >= kMostAccelerators || !devices::facts_of(static_cast<int>(number))) {
     PyErr_SetString(PyExc_ValueError, "empty_accelerated(): no such device");
     return nullptr;
   }
   const Ref rest(PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)));
-  return rest ? empty_there(static_cast<DeviceType>(static_cast<int>(DeviceType::OpenCL) + number), rest.get()) : nullptr;
+  return rest ? empty_there(accelerator_at(static_cast<int>(number)), rest.get()) : nullptr;
 }
 
 // cast(tensor, dtype code): its values as another type, in memory of their own, without a history.

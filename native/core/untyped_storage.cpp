@@ -143,14 +143,14 @@ int read_device(PyObject* device, DeviceType* type) {
   if (!PyUnicode_CompareWithASCIIString(kind.get(), device_name(DeviceType::Meta))) {
     *type = DeviceType::Meta;
   } else if (PyUnicode_CompareWithASCIIString(kind.get(), device_name(DeviceType::Cpu))) {
-    const Ref index(PyObject_GetAttrString(found.get(), "index"));
+    const Ref index(PyObject_GetAttrString(found.get(), "_accelerator"));
     const long number = index ? PyLong_AsLong(index.get()) : -1;
     if (number == -1 && PyErr_Occurred()) return -1;
-    if (number < 0 || number >= static_cast<long>(std::min<size_t>(opencl::devices().size(), kMostAccelerators))) {
+    if (number < 0 || number >= kMostAccelerators || !devices::facts_of(static_cast<int>(number))) {
       PyErr_Format(PyExc_RuntimeError, "torch.UntypedStorage(): there is no device %U:%ld", kind.get(), number);
       return -1;
     }
-    *type = static_cast<DeviceType>(static_cast<int>(DeviceType::OpenCL) + static_cast<int>(number));
+    *type = accelerator_at(static_cast<int>(number));
   }
   return 0;
 }
@@ -303,26 +303,26 @@ PyObject* untyped_fill(PyObject* self, PyObject* value) {
     if (s->nbytes) std::memset(s->data, byte, s->nbytes);
   } else if (is_accelerator(s->device) && s->nbytes) {
     const std::string bytes(s->nbytes, byte);
-    opencl::write(*block_of(s), 0, bytes.data(), bytes.size());
+    devices::write(*block_of(s), 0, bytes.data(), bytes.size());
   }
   return Py_NewRef(self);
 }
 
 // The bytes of a storage to another of its size, one of them on an accelerator.
 void copy_bytes_across(Storage* to, Storage* from) {
-  const opencl::Block* there[] = {is_accelerator(to->device) ? block_of(to) : nullptr,
-                                  is_accelerator(from->device) ? block_of(from) : nullptr};
+  const devices::Block* there[] = {is_accelerator(to->device) ? block_of(to) : nullptr,
+                                   is_accelerator(from->device) ? block_of(from) : nullptr};
   const size_t n = to->nbytes;
   if (there[0] && there[1] && to->device == from->device) {
-    opencl::copy(*there[1], 0, *there[0], 0, n);
+    devices::copy(*there[1], 0, *there[0], 0, n);
   } else if (there[0] && there[1]) {
     std::string bytes(n, 0);
-    opencl::read(*there[1], 0, bytes.data(), n);
-    opencl::write(*there[0], 0, bytes.data(), n);
+    devices::read(*there[1], 0, bytes.data(), n);
+    devices::write(*there[0], 0, bytes.data(), n);
   } else if (there[0]) {
-    opencl::write(*there[0], 0, from->data, n);
+    devices::write(*there[0], 0, from->data, n);
   } else {
-    opencl::read(*there[1], 0, to->data, n);
+    devices::read(*there[1], 0, to->data, n);
   }
 }
 

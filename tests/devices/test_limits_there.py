@@ -314,8 +314,8 @@ class TestWithoutOpenCL:
     def test_the_first_use_says_what_to_install(self):
         said = alone(
             """
-import rushlight._devices.opencl as opencl
-opencl._libraries = lambda: []
+import rushlight._devices.accelerators as opencl
+opencl._KINDS = tuple(kind._replace(libraries=lambda: []) for kind in opencl._KINDS)
 try:
     torch.ones(1).to("opencl")
 except RuntimeError as error:

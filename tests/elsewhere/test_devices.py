@@ -3,7 +3,7 @@
 import pytest
 
 import rushlight as torch
-from rushlight._devices import opencl
+from rushlight._devices import accelerators
 from rushlight._torch import refused_without
 
 CALLS = """cuda.is_available() cuda.is_initialized() cuda.is_bf16_supported() cuda.device_count()
@@ -26,7 +26,7 @@ cpu.synchronize() cpu.is_initialized() cpu.set_device('cpu')""".split()
 @pytest.fixture
 def no_accelerator(monkeypatch):
     """As where no OpenCL is installed."""
-    monkeypatch.setattr(opencl, "_opened", lambda: ((), "no library of OpenCL was found"))
+    monkeypatch.setattr(accelerators, "_opened", lambda kind: ((), "no library was found"))
 
 
 def answer(library, call):

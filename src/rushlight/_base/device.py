@@ -6,8 +6,9 @@ so programs that only mention it run. Making a tensor goes through `resolve`, wh
 devices that exist here (the CPU and meta; `devices/` is what they do) and says for the others what
 PyTorch without them would say.
 
-Accelerators are OpenCL's. They are called `opencl:0`, or where RUSHLIGHT_CUDA=opencl says that they
-stand for CUDA's `cuda:0`: then both names mean them, and tensors there say cuda.
+Accelerators are CUDA's, `cuda:0`, where its driver is, and OpenCL's, `opencl:0`. Where
+RUSHLIGHT_CUDA=opencl says that those of OpenCL stand for CUDA's both names mean them, and tensors
+there say cuda. The core counts all of them: see `first`.
 """
 
 from __future__ import annotations
@@ -95,6 +96,12 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
+    @property
+    def _accelerator(self) -> int:
+        """The core's number of an accelerator."""
+        index = accelerators.current[self.type] if self.index is None else self.index
+        return first(self.type) + index
+
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
@@ -162,7 +169,7 @@ def _from_one(value: str, args: tuple[str, ...], kwargs: dict[str, Any]) -> tupl
     if isinstance(value, int) and not isinstance(value, bool):  # the index of an accelerator
         if value < 0:
             raise RuntimeError(f"Device index must not be negative, but got {value}")
-        if accelerators.wanted:
+        if accelerators.wanted or cuda_is_here():
             return accelerators.kind, value
         raise RuntimeError(f"{_NO_ACCELERATOR} Index {value} names one; use device('cpu').")
     raise _combination_error(args, kwargs)
@@ -213,24 +220,31 @@ def _type_name(value: object) -> str:
 
 
 class _Accelerators(threading.local):
-    """The name of accelerators, and the number of this thread's current accelerator."""
+    """The kind of accelerators, and the numbers of this thread's current ones."""
 
-    kind = "opencl"
-    """The kind of the devices: "cuda" where accelerators take the place of CUDA's."""
     wanted = False
-    """Whether the program has named one, or is run with them as CUDA's."""
-    current = 0
+    """Whether the program has named one, or is run with OpenCL's as CUDA's."""
+
+    def __init__(self) -> None:
+        self.current = {"opencl": 0, "cuda": 0}
+
+    @property
+    def kind(self) -> str:
+        """The kind that is meant where none is named."""
+        return "cuda" if cuda_is_here() else "opencl"
 
     def note(self) -> None:
         _Accelerators.wanted = True
 
 
 accelerators = _Accelerators()
+_as_cuda = False
 
 
 def use_as_cuda() -> None:
-    """From now on accelerators stand for CUDA's devices."""
-    _Accelerators.kind, _Accelerators.wanted = "cuda", True
+    """From now on OpenCL's devices stand for CUDA's."""
+    global _as_cuda
+    _as_cuda = _Accelerators.wanted = True
     _core.accelerator_shown_as_cuda(True)
 
 
@@ -238,26 +252,52 @@ if os.environ.get("RUSHLIGHT_CUDA") == "opencl":
     use_as_cuda()
 
 
+def cuda_driver() -> str:
+    """The library that CUDA's driver is."""
+    usual = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+    return os.environ.get("RUSHLIGHT_CUDA_LIBRARY") or usual
+
+
 @cache
-def _numbered(kind: str, number: int) -> device:
-    return device(kind, number)
+def count_cuda() -> int:
+    """How many devices CUDA's driver has; they are not opened for that."""
+    return min(_core.count_cuda(cuda_driver()), OF_A_KIND)
+
+
+def cuda_is_here() -> bool:
+    """Whether "cuda" names devices that are here."""
+    return _as_cuda or count_cuda() > 0
+
+
+OF_A_KIND = 8
+
+
+def first(kind: str) -> int:
+    """The core's number of a kind's first device."""
+    return OF_A_KIND if kind == "cuda" and not _as_cuda else 0
+
+
+@cache
+def _numbered(kind: str, index: int) -> device:
+    return device(kind, index)
 
 
 def accelerated(number: int) -> device:
     """The device of an accelerator's number."""
-    return _numbered(accelerators.kind, number)
+    own, index = divmod(number, OF_A_KIND)
+    return _numbered("cuda" if own or _as_cuda else "opencl", index)
 
 
 def is_accelerator(kind: str) -> bool:
     """Whether a device's kind means accelerators."""
-    return kind == "opencl" or kind == accelerators.kind
+    return kind == "opencl" or (kind == "cuda" and cuda_is_here())
 
 
 def cuda(value: device | str | int | None) -> device:
     """The device that `.cuda(value)` means; torch's error where it is none of CUDA's."""
     value = "cuda" if value is None else value
     found = device("cuda", value) if type(value) is int else device(value)
-    if found.type != "cuda" and not (found.type == "opencl" and accelerators.kind == "cuda"):
+    if found.type != "cuda" and not (found.type == "opencl" and _as_cuda):
         raise RuntimeError(f"Invalid device, must be cuda device: '{found}'")
     return resolve(found)
 
@@ -342,7 +382,7 @@ def resolve(value: object, function: str = "tensor") -> device:
     if is_accelerator(value.type):
         if not accelerators.wanted:
             accelerators.note()
-        return accelerated(accelerators.current if value.index is None else value.index)
+        return accelerated(value._accelerator)
     raise _unavailable(value)
 
 

@@ -70,7 +70,7 @@ def of(tensor: Tensor) -> Device:
 
 def accelerator(number: int) -> Device:
     """The accelerator of a number; RuntimeError where there is none."""
-    from .opencl import numbered
+    from .accelerators import numbered
 
     return numbered(number)
 
@@ -80,11 +80,11 @@ def on(value: Any, function: str = "tensor") -> Device:
     found = _device.resolve(value, function)
     if found is _device.cpu:
         return cpu
-    return meta if found is _ON_META else accelerator(found.index or 0)
+    return meta if found is _ON_META else accelerator(found._accelerator)
 
 
 def open_accelerator(found: Any) -> Any:
     """A device that `resolve` gave, for the core: an accelerator is opened before it is named."""
     if found is not _device.cpu and found is not _ON_META:
-        accelerator(found.index or 0)
+        accelerator(found._accelerator)
     return found

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from .. import _core
 from .._base import dtypes
 from .._core import Tensor
-from .opencl import kernel
+from .accelerators import kernel
 from .texts import numbers_of
 
 __all__ = [
@@ -50,16 +50,17 @@ def start(
     *arguments: Any,
     more: str = "",
     computes: str | None = None,
+    group: int = GROUP,
 ) -> None:
     """Start a kernel of a file on `items` work items, on the device of `like` and in its type.
 
     T is the type that elements of `like` are computed in: float for the halves, i64 for integers.
     more: other options of the compiler, such as "-DWIDTH=4". computes: the name of another dtype
-    for T.
+    for T. group: how many work items share what is LOCAL.
     """
     device = like._accelerator
     number = kernel(device, file, name, computes or _COMPUTED[like.dtype], more)
-    _core.accelerator_launch(number, items, GROUP, arguments)
+    _core.accelerator_launch(number, items, group, arguments)
 
 
 def computed(dtype: dtypes.dtype) -> dtypes.dtype:

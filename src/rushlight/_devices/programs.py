@@ -10,7 +10,7 @@ import struct
 
 from .. import _core
 from .._base.dtypes import ALL
-from .opencl import build, kernel, numbered
+from .accelerators import build, kernel, numbered
 from .texts import numbers_of, text_of
 
 __all__ = ["interpreter", "specialised"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._base import dtypes, printing
-from .._base.device import accelerators, cpu, cuda, preserve_format, resolve, strided
+from .._base.device import cpu, cuda, cuda_is_here, preserve_format, resolve, strided
 from .._base.dlpack import dlpack, dlpack_device
 from .._base.errors import warn
 from .._base.handles import warn_if_has_hooks
@@ -302,7 +302,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if dtype is None:
         where = "meta." if self._on_meta else ""
         if self._accelerator is not None:
-            where = f"{accelerators.kind}."
+            where = f"{of(self).name.type}."
         return f"torch.{where}{self.dtype.scalar_name}Tensor"
     if isinstance(dtype, str):
         module, _, short = dtype.rpartition(".")
@@ -341,7 +341,7 @@ class TensorType(type):
         name = f"{cls.__module__}.{cls.__name__}"
         if cls.__module__ == "torch":
             return _legacy(cls.dtype, name, args, kwargs)
-        if accelerators.kind != "cuda":
+        if not cuda_is_here():
             raise TypeError(
                 f"type {name} not available. Torch not compiled with CUDA enabled. Tensors live on "
                 f"'cpu' here: use torch.{cls.__name__}."
@@ -664,7 +664,7 @@ _METHODS: dict[str, Any] = {
     "device": property(lambda self: of(self).name, doc="Where the tensor lives."),
     "layout": property(lambda self: strided, doc="How elements are laid out."),
     "is_cuda": property(
-        lambda self: self._accelerator is not None and accelerators.kind == "cuda",
+        lambda self: of(self).name.type == "cuda",
         doc="Whether it lives on a CUDA device, or on the one that stands for them.",
     ),
     "is_cpu": property(lambda self: of(self) is on_cpu, doc="Whether it lives in main memory."),

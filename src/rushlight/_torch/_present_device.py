@@ -13,7 +13,14 @@ from functools import cache
 from typing import Any, NoReturn
 
 from .. import _core
-from .._base.device import accelerated, accelerators, is_accelerator
+from .._base.device import (
+    OF_A_KIND,
+    accelerated,
+    accelerators,
+    cuda_is_here,
+    first,
+    is_accelerator,
+)
 from .._base.device import device as Device
 from .._core import Tensor
 from .._devices import accelerator
@@ -45,11 +52,11 @@ __all__ = [
 
 def count() -> int:
     """How many accelerators there are; 0 unless the program has named one."""
-    if not accelerators.wanted:
+    if not accelerators.wanted and not cuda_is_here():
         return 0
-    from .._devices.opencl import count
+    from .._devices.accelerators import count
 
-    return count()
+    return count(accelerators.kind)
 
 
 def available() -> bool:
@@ -68,18 +75,19 @@ def number_of(where: Any = None) -> int:
                 f"named as {named}."
             )
         where = named.index
-    number = accelerators.current if where is None or where == -1 else int(where)
-    if number < 0:
-        raise RuntimeError(f"Device index must not be negative, but got {number}")
-    accelerator(number)
-    return number
+    kind = accelerators.kind
+    index = accelerators.current[kind] if where is None or where == -1 else int(where)
+    if index < 0:
+        raise RuntimeError(f"Device index must not be negative, but got {index}")
+    accelerator(first(kind) + index)
+    return first(kind) + index
 
 
 def set_current(device: object) -> None:
     """Makes an accelerator the one that is meant by no number; negative numbers change nothing."""
     if isinstance(device, int) and device < 0:
         return
-    accelerators.current = number_of(device)
+    accelerators.current[accelerators.kind] = number_of(device) % OF_A_KIND
 
 
 def synchronize(device: object = None) -> None:
@@ -137,7 +145,7 @@ def memory_stats(device: object = None) -> OrderedDict[str, Any]:
 
 def memory_info(device: object = None) -> tuple[int, int]:
     """The bytes of a device that are free, as far as this process knows, and all of them."""
-    from .._devices.opencl import numbered
+    from .._devices.accelerators import numbered
 
     number = number_of(device)
     total = numbered(number).facts.total_memory
@@ -156,8 +164,8 @@ def reset_accumulated(device: object = None) -> None:
 
 def empty_cache() -> None:
     """Give the memory that is kept for later back to the devices."""
-    for number in range(count()):
-        _core.accelerator_give_back(number)
+    for index in range(count()):
+        _core.accelerator_give_back(number_of(index))
 
 
 # ---- streams
@@ -203,12 +211,12 @@ class DeviceContext:
         self.prev_idx = -1
 
     def __enter__(self) -> None:
-        self.prev_idx = accelerators.current
+        self.prev_idx = accelerators.current[accelerators.kind]
         if self.idx is not None:
             set_current(self.idx)
 
     def __exit__(self, *exc: object) -> None:
-        accelerators.current = self.prev_idx
+        accelerators.current[accelerators.kind] = self.prev_idx
 
 
 # ---- as CUDA's
@@ -218,7 +226,7 @@ class Properties:
     """The facts of a device. It has no compute capability: that is 0.0."""
 
     def __init__(self, number: int) -> None:
-        from .._devices.opencl import numbered
+        from .._devices.accelerators import numbered
 
         facts = numbered(number).facts
         self.name, self.total_memory = facts.name, facts.total_memory

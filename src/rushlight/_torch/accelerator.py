@@ -120,7 +120,7 @@ def set_stream(stream: object) -> None:
 
 def get_device_capability(device: object = None, /) -> dict[str, Any]:
     """The element types that a device has."""
-    from .._devices.opencl import numbered
+    from .._devices.accelerators import numbered
 
     _needed()
     has_double = numbered(_present.number_of(device)).facts.has_double

@@ -14,9 +14,9 @@ def device_count() -> int:
     >>> torch.opencl.device_count() >= 0
     True
     """
-    from .._devices.opencl import count
+    from .._devices.accelerators import count
 
-    return count()
+    return count("opencl")
 
 
 def is_available() -> bool:

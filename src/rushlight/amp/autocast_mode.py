@@ -45,9 +45,9 @@ def is_autocast_available(device_type: str) -> bool:
     """
     kind = _device(device_type).type
     if is_accelerator(kind):
-        from .._devices.opencl import count
+        from .._devices.accelerators import count
 
-        return count() > 0
+        return count(kind) > 0
     return kind == "cpu"
 
 

@@ -13,7 +13,7 @@ from ... import _core
 from ..._base import dtypes
 from ..._core import Tensor, kernels
 from ..._devices.launch import Written, code, empty, number, rows, start
-from ..._devices.opencl import numbered
+from ..._devices.accelerators import numbered
 from ..._devices.there import numbers_of, there
 
 _N = numbers_of("optimizers.cl")

@@ -10,7 +10,7 @@ from .._tensor import cuda_types as _cuda_types
 from .._torch import fill as _fill
 
 globals().update(_cuda_types())
-if _device.accelerators.kind == "cuda":
+if _device.cuda_is_here():
     from .._torch._present_device import answers as _answers
 
     globals().update(_answers())

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from rushlight._root import Generator
 
-from ..._base.device import accelerators
+from ..._base.device import accelerators, cuda_is_here
 from ..._base.errors import warn
 from ..._base.missing import missing_name as _missing_name
 from ._collate import default_collate, default_convert
@@ -225,7 +225,7 @@ class DataLoader(Generic[T_co]):
         return length
 
     def __iter__(self) -> Iterator[Any]:
-        if self.pin_memory and not accelerators.wanted:
+        if self.pin_memory and not accelerators.wanted and not cuda_is_here():
             warn(
                 "'pin_memory' argument is set as true but no accelerator is found, "
                 "then device pinned memory won't be used."

@@ -13,7 +13,7 @@ from ...._base import dtypes
 from ...._base.outside import np
 from ...._core import Tensor
 from ...._devices.launch import empty, rows, start, takes
-from ...._devices.opencl import numbered
+from ...._devices.accelerators import numbered
 from ...._devices.there import there
 from ...random import families
 from ..special import digamma

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...._core import Tensor, kernels
 from ...._devices.launch import Ints, code, computed, empty, made, rows, start
-from ...._devices.opencl import numbered
+from ...._devices.accelerators import numbered
 from ...._devices.there import numbers_of, struct_of, there
 from ...matrix.there.products import Matrices, Panels, broad, matrices, one, product, stored
 from .. import unfold

@@ -13,7 +13,7 @@ from typing import Any
 from .... import _core
 from ...._core import Tensor, kernels
 from ...._devices.launch import GROUP, code, computed, empty, made, rows, start
-from ...._devices.opencl import numbered
+from ...._devices.accelerators import numbered
 from ...._devices.there import there
 
 _LONG = 64  # elements of a row that has kernels of its own

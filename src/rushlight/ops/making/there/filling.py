@@ -9,7 +9,7 @@ from ...._base import dtypes
 from ...._base.outside import np
 from ...._core import Tensor
 from ...._devices.launch import Written, code, empty, start, takes
-from ...._devices.opencl import numbered
+from ...._devices.accelerators import numbered
 from ...._devices.there import named, there
 from ...elementwise import selection
 from ...elementwise.selection import _copied as _put

@@ -28,7 +28,7 @@ from ...._devices.launch import (
     start,
     takes,
 )
-from ...._devices.opencl import numbered
+from ...._devices.accelerators import numbered
 from ...._devices.there import numbers_of, struct_of, there
 from .. import fused_products
 

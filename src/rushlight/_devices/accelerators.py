@@ -1,4 +1,5 @@
-"""Accelerators that OpenCL gives. The library is looked for when a program first names one.
+"""Accelerators: devices of CUDA's driver and of OpenCL. A library is looked for when a program first
+names a device of its kind.
 
 Memory, copies, launches and pointwise programs are the core's (native/core/accelerator.cpp). Every
 other call asks what `there` attached to its op, and goes by way of the host without that.
@@ -11,36 +12,77 @@ import ctypes.util
 import hashlib
 import importlib.util
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _core
-from .._base.device import accelerated, accelerators
+from .._base.device import OF_A_KIND, accelerated, count_cuda, cuda_driver, first
 from .._base.late import late
 from .._core import Tensor
 from .cpu import number
 from .texts import text_of
 
-__all__ = ["Facts", "OpenCL", "build", "count", "kernel", "numbered"]
-
-_VARIABLE = "RUSHLIGHT_OPENCL_LIBRARY"
-_MISSING = (
-    "no OpenCL device: {why}. A GPU's driver brings OpenCL; `pip install pocl-binary-distribution` "
-    "makes a device of the processor; {variable} names a library that is elsewhere."
-)
+__all__ = ["Accelerator", "Facts", "build", "count", "kernel", "library_of_nvidia", "numbered"]
 
 
-def _libraries() -> list[str]:
-    """Where a library may be, in the order in which they are tried."""
-    if os.environ.get(_VARIABLE):
-        return [os.environ[_VARIABLE]]
+def _opencl_libraries() -> list[str]:
+    chosen = os.environ.get("RUSHLIGHT_OPENCL_LIBRARY")
+    if chosen:
+        return [chosen]
     found = [name for name in [ctypes.util.find_library("OpenCL")] if name]
     pocl = importlib.util.find_spec("pocl_binary_distribution")
     if pocl is not None and pocl.origin is not None:
         beside = Path(pocl.origin).parent.parent / "pyopencl" / ".libs"
         found += map(str, sorted(beside.glob("libpocl*.so*")))
     return found
+
+
+def library_of_nvidia(name: str) -> str | None:
+    """The path of a library such as "nvrtc": named by RUSHLIGHT_NVRTC_LIBRARY, of a package of
+    NVIDIA's, of the system, or of a toolkit; None where there is none."""
+    chosen = os.environ.get(f"RUSHLIGHT_{name.upper()}_LIBRARY")
+    if chosen is not None:
+        return chosen or None
+    spec = importlib.util.find_spec("nvidia")
+    folders = [Path(place) for place in spec.submodule_search_locations or ()] if spec else []
+    files = [path for folder in folders for path in folder.glob(f"*/lib/lib{name}.so.*")]
+    toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    files += [*toolkit.glob(f"lib64/lib{name}.so.*")]
+    if files:
+        return str(max(files, key=lambda path: path.name))
+    return ctypes.util.find_library(name)
+
+
+def _cuda_libraries() -> list[str]:
+    return [f"{cuda_driver()}\n{library_of_nvidia('nvrtc') or ''}"]
+
+
+class _Kind(NamedTuple):
+    libraries: Callable[[], list[str]]
+    """Where the library may be, in the order in which they are tried."""
+    none: str
+    """Why there is no device where there is no library."""
+    hint: str
+
+
+_KINDS = (
+    _Kind(
+        _opencl_libraries,
+        "no library of OpenCL was found",
+        "no OpenCL device: {why}. A GPU's driver brings OpenCL; `pip install "
+        "pocl-binary-distribution` makes a device of the processor; RUSHLIGHT_OPENCL_LIBRARY names "
+        "a library that is elsewhere.",
+    ),
+    _Kind(
+        _cuda_libraries,
+        "its driver was not found",
+        "no CUDA device: {why}. NVIDIA's driver brings libcuda; RUSHLIGHT_CUDA_LIBRARY names a "
+        "library that is elsewhere.",
+    ),
+)
+"""Of OpenCL and of CUDA, as the core counts them."""
 
 
 class Facts:
@@ -56,28 +98,32 @@ class Facts:
         self.largest_group: int = facts["largest_group"]
         self.has_double: bool = facts["has_double"]
         self.is_cpu: bool = facts["is_cpu"]
+        self.warp: int = facts["warp"]
+        """How many work items go in step, where kernels may count on that; else 0."""
+        self.capability: tuple[int, int] = facts["capability"]
+        """Of CUDA's devices the version of their instructions, such as (9, 0)."""
+        self.processors: int = facts["processors"]
 
 
 @cache
-def _opened() -> tuple[tuple[Facts, ...], str]:
-    """The devices, or why there is none."""
-    tried = _libraries()
-    why = "no library of OpenCL was found"
-    for path in tried:
+def _opened(kind: int) -> tuple[tuple[Facts, ...], str]:
+    """The devices of a kind, or why there is none."""
+    why = _KINDS[kind].none
+    for path in _KINDS[kind].libraries():
         try:
-            return tuple(Facts(**facts) for facts in _core.open_opencl(path)), ""
+            return tuple(Facts(**facts) for facts in _core.open_accelerators(kind, path)), ""
         except RuntimeError as error:
-            why = f"{path}: {error}"
+            why = f"{path.split()[0]}: {error}"
     return (), why
 
 
-def count() -> int:
-    """How many devices there are."""
-    return len(_opened()[0])
+def count(kind: str) -> int:
+    """How many devices of "opencl" or "cuda" there are."""
+    return count_cuda() if first(kind) else len(_opened(0)[0])
 
 
-class OpenCL:
-    """A device of OpenCL."""
+class Accelerator:
+    """A device of OpenCL or of CUDA's driver."""
 
     has_memory = True
     makes = True
@@ -121,19 +167,20 @@ class OpenCL:
 
 
 @cache
-def numbered(number: int) -> OpenCL:
+def numbered(number: int) -> Accelerator:
     """The device of a number; RuntimeError where there is none."""
-    facts, why = _opened()
+    kind, index = divmod(number, OF_A_KIND)
+    facts, why = _opened(kind)
     if not facts:
-        raise RuntimeError(_MISSING.format(why=why, variable=_VARIABLE))
-    if number >= len(facts):
-        kind = "CUDA" if accelerators.kind == "cuda" else "OpenCL"
+        raise RuntimeError(_KINDS[kind].hint.format(why=why))
+    if index >= len(facts):
+        name = accelerated(number)
         there = "is one device" if len(facts) == 1 else f"are {len(facts)} devices"
+        title = "CUDA" if name.type == "cuda" else "OpenCL"
         raise RuntimeError(
-            f"{kind} error: invalid device ordinal. {accelerated(number)} was asked for; "
-            f"there {there}."
+            f"{title} error: invalid device ordinal. {name} was asked for; there {there}."
         )
-    return OpenCL(number, facts[number])
+    return Accelerator(number, facts[index])
 
 
 # ---- kernels
@@ -145,7 +192,9 @@ def kernel(device: int, file: str, name: str, computed: str, more: str = "") -> 
     return build(device, text_of(file, computed, numbered(device).facts.has_double, more), name)
 
 
-_OPTIONS = "-cl-std=CL1.2 -w"
+_OPENCL = "-cl-std=CL1.2 -w"
+# Products and sums are rounded each by itself, as on the CPU.
+_CUDA = "--gpu-architecture=sm_{}{} --fmad=false --std=c++17 --device-as-default-execution-space"
 _CACHE = "RUSHLIGHT_KERNEL_CACHE"
 
 
@@ -158,13 +207,23 @@ def _cache() -> Path | None:
     return Path(root) / "rushlight" / "kernels"
 
 
+@cache
+def _nvrtc() -> str:
+    """The compiler, as far as its file tells one from another."""
+    path = library_of_nvidia("nvrtc")
+    return f"{path} {os.path.getsize(path)}" if path and os.path.isfile(path) else str(path)
+
+
 def build(device: int, text: str, name: str) -> int:
     """The number of the kernel of a name in a text; what the driver compiles is kept on disk."""
     facts, folder = numbered(device).facts, _cache()
-    words = [facts.name, facts.vendor, facts.version, facts.driver, _OPTIONS, text]
+    options, compiler = _OPENCL, ""
+    if facts.warp:
+        options, compiler = _CUDA.format(*facts.capability), _nvrtc()
+    words = [facts.name, facts.vendor, facts.version, facts.driver, compiler, options, text]
     key = hashlib.sha256("\0".join(words).encode()).hexdigest()
     kept = b"" if folder is None else _kept(folder / key)
-    number, binary = _core.accelerator_kernel(device, text, _OPTIONS, name, kept)
+    number, binary = _core.accelerator_kernel(device, text, options, name, kept)
     if folder is not None and binary:
         _keep(folder / key, binary)
     return number
