@@ -343,7 +343,7 @@ def there(under: Under) -> None:
         under.row(**{**found[name], "name": name, "card": found[name].get("name")})
     about |= {key: value for key, value in found["machine"].items() if key != "state"}
     about["nvidia-smi"] = said_by("nvidia-smi", f"--query-gpu={ASKED}", "--format=csv")
-    about["nvcc"] = said_by("nvcc", "--version")[-60:]
+    about["nvcc"] = said_by("nvcc", "--version").rpartition("release ")[2]
     here = [device for device in wanted if found[device]["state"] == OK]
     options.device = here[0] if here else ""
     if here:
