@@ -642,8 +642,8 @@ _METHODS: dict[str, Any] = {
     "_typed_storage": _typed_storage,
     "is_set_to": _is_set_to,
     "get_device": _method(
-        "The number of the tensor's accelerator; -1 in main memory.",
-        lambda self: -1 if self._accelerator is None else self._accelerator,
+        "The index of the tensor's accelerator; -1 in main memory.",
+        lambda self: -1 if self._accelerator is None else of(self).name.index,
     ),
     "is_shared": _method(
         "Whether processes share the memory.", lambda self: self.untyped_storage().is_shared()
@@ -664,7 +664,7 @@ _METHODS: dict[str, Any] = {
     "device": property(lambda self: of(self).name, doc="Where the tensor lives."),
     "layout": property(lambda self: strided, doc="How elements are laid out."),
     "is_cuda": property(
-        lambda self: of(self).name.type == "cuda",
+        lambda self: self._accelerator is not None and of(self).name.type == "cuda",
         doc="Whether it lives on a CUDA device, or on the one that stands for them.",
     ),
     "is_cpu": property(lambda self: of(self) is on_cpu, doc="Whether it lives in main memory."),

@@ -70,81 +70,128 @@ def _build(folder: Path, sources: list[str]) -> None:
 @cache
 def opened() -> ctypes.CDLL:
     """The stand-in, to be called by ctypes."""
-    return ctypes.CDLL(str(library()))
+    cuda = ctypes.CDLL(str(library()))
+    cuda.standin_said.restype = ctypes.c_char_p
+    cuda.standin_launches.restype = cuda.standin_violations.restype = ctypes.c_long
+    cuda.standin_live.restype = ctypes.c_long
+    return cuda
+
+
+def prepare() -> None:
+    """Make the stand-in this process's driver of CUDA; before rushlight looks for one."""
+    for name in "CUDA", "NVRTC":
+        os.environ[f"RUSHLIGHT_{name}_LIBRARY"] = str(library())
+
+
+def said() -> str:
+    """What the stand-in told last."""
+    return str(opened().standin_said().decode())
+
+
+def live(what: str) -> int:
+    """How many there are of "blocks", "pinned", "streams", "events", "modules", "graphs",
+    "executables"; "bytes" of all blocks."""
+    return int(opened().standin_live(what.encode()))
+
+
+def fail(function: str, code: int, after: int = 0) -> None:
+    """After so many calls of a function (as the manual calls it: without _v2) the next fails."""
+    opened().standin_fail(function.encode(), code, after)
+
+
+class Failed(RuntimeError):
+    """A call's error."""
+
+    def __init__(self, name: str, code: int) -> None:
+        super().__init__(f"{name}: {code}: {said()}")
+        self.code = code
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Call a function of CUDA; Failed where that does not return success."""
+    given = [ctypes.c_size_t(a) if isinstance(a, int) else a for a in arguments]
+    if code := getattr(opened(), name)(*given):
+        raise Failed(name, code)
+
+
+def made(name: str, *arguments: Any) -> int:
+    """The handle, number or address that a function writes to its first argument."""
+    found = ctypes.c_size_t()
+    call(name, ctypes.byref(found), *arguments)
+    return found.value
 
 
 def compiled(text: str, *options: str) -> bytes:
-    """The "cubin" of a text, by NVRTC's functions; RuntimeError with the compiler's words."""
-    nvrtc, program, size = opened(), ctypes.c_void_p(), ctypes.c_size_t()
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"text", 0, None, None)
+    """The "cubin" of a text; RuntimeError with the compiler's words."""
+
+    def content(what: str) -> bytes:
+        size = made_of(f"nvrtcGet{what}Size")
+        place = ctypes.create_string_buffer(size)
+        call(f"nvrtcGet{what}", program, place)
+        return place.raw
+
+    def made_of(name: str) -> int:
+        found = ctypes.c_size_t()
+        call(name, program, ctypes.byref(found))
+        return found.value
+
+    program = made("nvrtcCreateProgram", text.encode(), b"text", 0, None, None)
     words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-    code = nvrtc.nvrtcCompileProgram(program, len(options), words)
-    ask = (nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog) if code else ()
-    size_of, content_of = ask or (nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
-    size_of(program, ctypes.byref(size))
-    content = ctypes.create_string_buffer(size.value)
-    content_of(program, content)
-    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    if code:
-        raise RuntimeError(f"error {code}: {content.value.decode()}")
-    return content.raw
-
-
-class _Size(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint) for name in "xyz"]
-
-
-_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-class _Kernel(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("most_threads", ctypes.c_int),
-        ("n_parameters", ctypes.c_int),
-        ("sizes", ctypes.POINTER(ctypes.c_size_t)),
-        ("shared", ctypes.c_size_t),
-        ("run", ctypes.c_void_p),
-        (
-            "launch",
-            ctypes.CFUNCTYPE(
-                ctypes.c_char_p,
-                ctypes.c_char_p,
-                ctypes.c_void_p,
-                _Size,
-                _Size,
-                ctypes.c_size_t,
-                ctypes.c_void_p,
-            ),
-        ),
-    ]
+    try:
+        call("nvrtcCompileProgram", program, len(options), words)
+    except Failed as error:
+        raise RuntimeError(content("ProgramLog").decode()) from error
+    else:
+        return content("CUBIN")
+    finally:
+        call("nvrtcDestroyProgram", ctypes.byref(ctypes.c_size_t(program)))
 
 
 @cache
-def _module(text: str, options: tuple[str, ...]) -> ctypes.CDLL:
-    number = os.memfd_create("module")
-    os.write(number, compiled(text, *options))
-    return ctypes.CDLL(f"/proc/self/fd/{number}")
+def context() -> int:
+    """The context of device 0, to be made current."""
+    call("cuInit", 0)
+    return made("cuDevicePrimaryCtxRetain", 0)
+
+
+@cache
+def module(text: str, *options: str) -> int:
+    """A text's module."""
+    call("cuCtxSetCurrent", context())
+    return made("cuModuleLoadData", compiled(text, *options))
 
 
 def run(text: str, name: str, grid: Any, block: Any, *arguments: Any, shared: int = 0) -> None:
-    """Run a kernel of a text. An array (NumPy) is passed by its address, so it is read and written;
-    bytes are a struct; numbers come as NumPy's (np.int64(3)), which have the parameter's size.
-    RuntimeError tells what the kernel did wrong."""
-    kernel = _Kernel.in_dll(_module(text, ()), f"here_kernel_{name}")
-    values = []
-    for argument, size in zip(arguments, kernel.sizes[: kernel.n_parameters], strict=True):
+    """Run a kernel of a text and wait for its end.
+
+    An array (NumPy) is copied to the device, and what the kernel made of the array is copied back;
+    bytes are a struct; numbers are NumPy's (np.int64(3)), for they have a size. RuntimeError tells
+    what the kernel or the launch did wrong.
+    """
+    function = made("cuModuleGetFunction", module(text), name.encode())
+    blocks, values = [], []
+    for argument in arguments:
         content = argument if isinstance(argument, bytes) else argument.tobytes()
         if getattr(argument, "shape", ()):
-            content = argument.ctypes.data.to_bytes(8, "little")
-        if len(content) != size:
-            raise TypeError(f"{argument!r} has {len(content)} bytes, the parameter {size}")
+            blocks.append((argument, made("cuMemAlloc_v2", max(argument.nbytes, 1))))
+            call("cuMemcpyHtoDAsync_v2", blocks[-1][1], content, len(content), 0)
+            content = blocks[-1][1].to_bytes(8, "little")
         values.append(ctypes.create_string_buffer(content, len(content)))
     addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
-    sizes = [_Size(*size, *[1] * (3 - len(size))) for size in map(_dims, (grid, block))]
-    said = kernel.launch(name.encode(), kernel.run, *sizes, shared, addresses)
-    if said:
-        raise RuntimeError(said.decode())
+    sizes = [n for size in (grid, block) for n in (*_dims(size), 1, 1)[:3]]
+    before = opened().standin_violations()
+    try:
+        call("cuLaunchKernel", function, *sizes, shared, 0, addresses, None)
+        call("cuStreamSynchronize", 0)
+        for array, address in blocks:
+            place = array.ctypes.data_as(ctypes.c_void_p)
+            call("cuMemcpyDtoHAsync_v2", place, address, array.nbytes, 0)
+    finally:
+        opened().standin_mend()
+        for _, address in blocks:
+            call("cuMemFree_v2", address)
+    if opened().standin_violations() != before:
+        raise RuntimeError(said())
 
 
 def _dims(size: Any) -> tuple[int, ...]:

@@ -121,6 +121,7 @@ struct State {
   size_t memory = size_t{8} << 30, used = 0;
   std::map<std::string, std::pair<int, int>> plans;  // of failures: the code, and after how many calls
   long launches = 0, violations = 0;
+  std::string said;
 };
 
 State& state() {
@@ -135,7 +136,8 @@ void tell(const char* name, const char* format, va_list arguments) {
   ++state().violations;
   char text[700];
   std::vsnprintf(text, sizeof text, format, arguments);
-  std::fprintf(stderr, "stand-in for CUDA: %s: %s\n", name, text);
+  state().said = std::string(name) + ": " + text;
+  std::fprintf(stderr, "stand-in for CUDA: %s\n", state().said.c_str());
 }
 
 __attribute__((format(printf, 2, 3))) void tell(const char* name, const char* format, ...) {
@@ -419,6 +421,7 @@ extern "C" {
 
 long standin_launches() { return state().launches; }
 long standin_violations() { return state().violations; }
+const char* standin_said() { return state().said.c_str(); }  // the last violation
 // The call of a function (as the manual calls it: without _v2) after so many others fails with a code.
 void standin_fail(const char* function, int code, int after) { state().plans[function] = {code, after}; }
 void standin_memory(size_t limit) { state().memory = limit; }
@@ -806,13 +809,14 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   uint64_t sections = 0;  // of an ELF file these come last: where, how long, how many
   uint16_t size = 0, count = 0;
   std::memcpy(&sections, header + 40, 8), std::memcpy(&size, header + 58, 2), std::memcpy(&count, header + 60, 2);
-  const int file = memfd_create("module", MFD_CLOEXEC);
   const size_t length = sections + size_t{size} * count;
+  char path[] = "/tmp/standin.XXXXXX";  // a name of its own: the loader gives what it has under a name that it knows
+  const int file = mkstemp(path);
   const bool written = write(file, image, length) == static_cast<ssize_t>(length);
-  const std::string path = "/proc/self/fd/" + std::to_string(file);
-  void* const library = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  static_cast<void>(file);
-  if (!library) return call.wrong(CUDA_ERROR_INVALID_IMAGE, "%s", dlerror());
+  void* const library = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  close(file);
+  unlink(path);
+  if (!library) return call.wrong(CUDA_ERROR_INVALID_IMAGE, "%s", written ? dlerror() : "the disk is full");
   s.modules.insert(*module = new CUmod_st{current, library, {}});
   return CUDA_SUCCESS;
 }

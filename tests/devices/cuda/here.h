@@ -1,8 +1,8 @@
 // A kernel text in CUDA C, compiled as C++ for the processor: c++ -include here.h. What CUDA's compiler knows by itself stands here.
 //
 // A block's threads are fibers that take turns on one processor: a thread runs until it waits at a barrier or for its warp, or
-// leaves; a text without barriers is a plain loop. Odd blocks, and what follows each second barrier, run backwards, so that a
-// result which hangs on the order of threads is seen. Told, and the launch's end: a barrier that a thread does not reach or that
+// leaves; a text without barriers is a plain loop. Odd blocks begin with the last thread, and after a barrier the order is turned
+// round, so that a result which hangs on the order of threads is seen. Told, and the launch's end: a barrier that a thread does not reach or that
 // is another line's, a warp's call that a named lane does not join, an address that is not a multiple of its type's size, an index
 // beyond an array, and an access that the processor itself refuses. Shared memory begins as bytes 0xff: no numbers.
 #pragma once
@@ -115,16 +115,32 @@ inline int in_order(int i) { return phase & 1 ? count - 1 - i : i; }
 
 inline void show() {
   const unsigned t = number();
-  threadIdx = {t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y};
+  if (blockDim.x == (unsigned)count) threadIdx = {t, 0, 0};
+  else threadIdx = {t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y};
+}
+
+void fiber();
+
+// The next that can run does; when none can, the block is at its end.
+[[noreturn]] inline void next() {
+  if (!n_ready && begun == count) _longjmp(scheduler, 1);
+  current = n_ready ? ready[--n_ready] : idle[--n_idle];
+  if (fibers[current].begun) _longjmp(fibers[current].at, 1);
+  fibers[current].begun = true;
+  getcontext(&first);
+  first.uc_stack.ss_sp = stacks + current * kStack, first.uc_stack.ss_size = kStack;
+  makecontext(&first, fiber, 0);
+  setcontext(&first);
+  __builtin_unreachable();
 }
 
 __attribute__((noinline)) inline void rest() {
-  if (!_setjmp(fibers[current].at)) _longjmp(scheduler, 1);
+  if (!_setjmp(fibers[current].at)) next();
   show();
 }
 
 // A fiber runs threads one after another; one that waits keeps its fiber, and the next thread gets another.
-inline void fiber() {
+void fiber() {
   for (;;) {
     while (begun < count) {
       fibers[current].thread = in_order(begun++);
@@ -137,17 +153,6 @@ inline void fiber() {
     idle[n_idle++] = current;
     rest();
   }
-}
-
-inline void resume(int number) {
-  current = number;
-  if (_setjmp(scheduler)) return;
-  if (fibers[number].begun) _longjmp(fibers[number].at, 1);
-  fibers[number].begun = true;
-  getcontext(&first);
-  first.uc_stack.ss_sp = stacks + number * kStack, first.uc_stack.ss_size = kStack;
-  makecontext(&first, fiber, 0);
-  setcontext(&first);
 }
 
 inline void release(int thread) {
@@ -163,7 +168,7 @@ inline void barrier(int line) {
       if (threads[i].line != line) tell("waits at the barrier of line %d, thread %d at that of line %d", line, i, threads[i].line);
     }
     waiting = 0, ++phase;
-    for (int i = 0; i < count; ++i) release(in_order(i));
+    for (int i = count; i-- > 0;) release(in_order(i));  // the last is the first to go on
   }
   rest();
 }
@@ -198,7 +203,7 @@ inline void block(size_t shared) {
   begun = waiting = left = n_ready = 0;
   phase = blockIdx.x + blockIdx.y + blockIdx.z;
   for (int i = 0; i < count; ++i) threads[i].state = Thread::kNew;
-  while (!*trouble && (n_ready || begun < count)) resume(n_ready ? ready[--n_ready] : idle[--n_idle]);
+  if (!_setjmp(scheduler)) next();
   if (*trouble || left == count) return;
   int waits = 0;
   while (threads[waits].state == Thread::kLeft) ++waits;

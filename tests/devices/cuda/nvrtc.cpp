@@ -171,7 +171,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   string path;
   if (kept && *kept) {
     static const string header = whole_file(folder() + "/here.h") + STANDIN_FLAGS;
-    path = string(kept) + "/" + key_of(header + defines + "\n" + program->name + "\n" + program->text) + ".so";
+    path = string(kept) + "/" + key_of(header + defines + "\n" + program->text) + ".so";
     program->binary = whole_file(path);
   }
   program->log.clear();
