@@ -24,15 +24,16 @@ ROOT = Path(__file__).resolve().parents[2]
 LONG = 5.5 * PATIENCE / 60  # minutes: limits so long that only a defect meets them
 
 
-def tool(name):
-    """A program of tools/, as a module."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def module(path):
+    """A file of Python as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    made = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
 
-check, bundle = tool("gpu_check"), tool("gpu_bundle")
+check, bundle = (module(ROOT / "tools" / f"{name}.py") for name in ("gpu_check", "gpu_bundle"))
+standin = module(ROOT / "tests" / "devices" / "cuda" / "_standin.py")
 
 TROUBLES = """
 import ctypes, os, time
@@ -256,32 +257,51 @@ class TestRows:
         assert (row["state"], row["error"]) == ("wrong", pytest.approx(0.01))
 
 
-def started(
-    folder, *words, program=ROOT / "tools" / "gpu_check.py", python=sys.executable, env=None
-):
+def started(folder, *words, program=ROOT / "tools" / "gpu_check.py", python=sys.executable, **env):
     """A quick run by the command; the results."""
-    command = [python, str(program), "--device", "opencl", "--quick", "--minutes", str(LONG)]
-    done = subprocess.run(
-        [*command, "--out", str(folder), *words], capture_output=True, text=True, env=env
-    )
+    command = [python, str(program), "--quick", "--minutes", str(LONG), "--out", str(folder)]
+    kept = {k: v for k, v in os.environ.items() if k not in env}
+    env = {k: v for k, v in env.items() if v is not None}
+    done = subprocess.run([*command, *words], capture_output=True, text=True, env=kept | env)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (folder / "page.txt").read_text() in done.stdout
     return json.loads((folder / "results.json").read_text())
 
 
-def test_all_parts_on_pocl(tmp_path):
-    found = started(tmp_path)
-    assert list(found["parts"]) and set(found["parts"]) == set(check.PARTS)
-    bad = [row for row in found["rows"] if row["state"] not in ("ok", "not here")]
-    assert bad == []
-    absent = {row["part"] for row in found["rows"] if row["state"] == "not here"}
-    here = {row["part"] for row in found["rows"] if row["state"] == "ok"}
-    assert absent <= {"there", "op_db", "trouble", "choices", "sweep on OpenCL"}
-    assert here >= set(check.PARTS) - {"op_db", "choices", "sweep on OpenCL"}
+def parts(found, *states):
+    return {row["part"] for row in found["rows"] if row["state"] in states}
+
+
+def well(found):
+    """Nothing failed, is wrong or was left out, and all programs were timed."""
+    assert [row for row in found["rows"] if row["state"] not in ("ok", "not here")] == []
     timed = [row for row in found["rows"] if "ours" in row]
-    assert len(timed) > 50 and all(row["ours"] > 0 for row in timed)
+    assert all(row["ours"] > 0 for row in timed)
     if importlib.util.find_spec("torch"):
         assert all("ratio" in row for row in timed if row["name"] != "an empty kernel")
+    return len(timed)
+
+
+def test_all_parts_on_pocl(tmp_path):
+    found = started(tmp_path, "--device", "opencl")
+    assert well(found) > 50
+    assert set(found["parts"]) == set(check.PARTS)
+    assert parts(found, "ok") >= set(check.PARTS) - {"op_db", "choices", "sweep on OpenCL"}
+    lacking = {"op_db", "choices", "sweep on OpenCL", "there", "trouble"}
+    assert parts(found, "not here") <= lacking
+
+
+@pytest.mark.skipif(standin.compiler() is None, reason="the stand-in for CUDA needs a compiler")
+def test_parts_on_the_stand_in_for_cuda(tmp_path):
+    library = str(standin.library())
+    where = {"RUSHLIGHT_CUDA_LIBRARY": library, "RUSHLIGHT_NVRTC_LIBRARY": library}
+    words = "tensor networks calls products attention trouble".split()
+    found = started(tmp_path, "--device", "cuda", "--only", *words, **where)
+    assert well(found) > 20
+    assert parts(found, "ok") == {"there", *words}
+    assert found["about"]["checked"] == "cuda" and "Stand-in" in found["about"]["card"]
+    products = [row for row in found["rows"] if row["part"] == "products"]
+    assert all(row["alone"] > 0 for row in products)
 
 
 def wheel(folder, name):
@@ -309,14 +329,13 @@ def test_the_bundle_is_small_and_runs_with_nothing_else(tmp_path):
     folder = tmp_path / "bundle"
     assert bundle.collect(folder, wheels) < bundle.MEGABYTES * 1e6
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "fresh"], check=True)
-    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    env["RUSHLIGHT_OPENCL_LIBRARY"] = _pocl.library()
     python = str(tmp_path / "fresh" / "bin" / "python")
-    assert subprocess.run([python, "-c", "import numpy"], capture_output=True, env=env).returncode
-    words = "--only tensor compile sweep networks op_db calls products trouble".split()
-    out = tmp_path / "out"
-    found = started(out, *words, program=folder / "gpu_check.py", python=python, env=env)
-    states = {(row["part"], row["state"]) for row in found["rows"]}
-    assert {part for part, state in states if state == "ok"} == {*words[1:], "there"} - {"op_db"}
-    assert {state for _, state in states} <= {"ok", "not here"}
-    assert ("op_db", "not here") in states
+    assert subprocess.run([python, "-Ic", "import numpy"], capture_output=True).returncode
+    words = "tensor compile sweep networks op_db calls products trouble".split()
+    only = ["--device", "opencl", "--only", *words]
+    env = {"RUSHLIGHT_OPENCL_LIBRARY": _pocl.library(), "PYTHONPATH": None}
+    program = folder / "gpu_check.py"
+    found = started(tmp_path / "out", *only, program=program, python=python, **env)
+    well(found)
+    assert parts(found, "ok") == {"there", *words} - {"op_db"}
+    assert "op_db" in parts(found, "not here")
