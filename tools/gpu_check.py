@@ -508,7 +508,9 @@ def killed(under: Under) -> None:
         time.sleep(0.2)
     after = used()
     well = after <= before + (size >> 21) < held
-    said = f"MiB in use: {before} before, {held} with the process, {after} after it was killed"
+    said = (
+        f"MiB in use: {before} before, {held} with a process, {after} after the process was killed"
+    )
     under.row(name="killed", state=OK if well else WRONG, said=said)
 
 

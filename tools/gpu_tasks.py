@@ -255,9 +255,10 @@ def chosen(here: Here) -> Answer:
 @task
 def out_of_memory(here: Here) -> Answer:
     """Too large a tensor is an error with sizes, and so is too many; then small calls go on."""
-    torch, total = here.torch, here.known.facts.total_memory
-    kept, said = [], []
-    for size, most in ((2 * total, 1), (total // 16, 20))[: 1 if here.quick else 2]:
+    torch, facts = here.torch, here.known.facts
+    total, kept, said = facts.total_memory, [], []
+    fill = not here.quick and not facts.is_cpu
+    for size, most in ((2 * total, 1), (total // 16, 20))[: 2 if fill else 1]:
         try:
             kept += [torch.zeros(size // 4, device=here.device) for _ in range(most)]
         except torch.OutOfMemoryError as error:

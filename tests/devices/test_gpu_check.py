@@ -171,6 +171,40 @@ class TestTrouble:
         running.join()
 
 
+MEMORY = """#!{python}
+import os, pathlib
+total = {more}
+for file in pathlib.Path("/proc").glob("[0-9]*/environ"):
+    try:
+        if {mark!r} in file.read_text(errors="replace"):
+            total += int((file.parent / "statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except OSError:
+        pass
+print(total >> 20)
+"""  # of the processes of a test: PoCL's memory is the host's
+
+
+class TestKilled:
+    def found(self, run, tmp_path, monkeypatch, more):
+        program = tmp_path / "nvidia-smi"
+        program.write_text(MEMORY.format(python=sys.executable, more=more, mark=str(tmp_path)))
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path), os.environ["PATH"]]))
+        rows = run([("trouble", 300, check.killed)], device="opencl")["rows"]
+        return [(row["state"], row["said"]) for row in rows]
+
+    def test_memory_is_free_again(self, run, tmp_path, monkeypatch):
+        ((state, said),) = self.found(run, tmp_path, monkeypatch, "0")
+        assert state == "ok", said
+
+    def test_memory_that_is_not_free_again_is_seen(self, run, tmp_path, monkeypatch):
+        seen = tmp_path / "seen"
+        more = f"(64 << 20) * pathlib.Path({str(seen)!r}).exists()"
+        more += f"; pathlib.Path({str(seen)!r}).touch()"
+        ((state, said),) = self.found(run, tmp_path, monkeypatch, more)
+        assert state == "wrong" and "after the process was killed" in said
+
+
 class TestPage:
     def test_worst_rows_first(self, tmp_path):
         results = check.Results(tmp_path)
