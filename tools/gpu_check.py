@@ -515,9 +515,13 @@ def killed(under: Under) -> None:
 
 
 def choices(under: Under) -> None:
+    """The device's row for the table of choices, in a file of its own, too."""
     worker = Worker(under.check.options)
-    under.row(**{"name": "choices", **under.do(worker, "chosen", seconds=120)})
+    answer = under.do(worker, "chosen", seconds=120)
     worker.end()
+    under.row(**{"name": "choices", **answer})
+    if "row" in answer:
+        (under.check.results.folder / "choices.toml").write_text(answer["row"])
 
 
 Stages = list[list[tuple[str, float, Callable[[Under], None]]]]

@@ -16,6 +16,7 @@ import platform
 import re
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from functools import cached_property
@@ -244,12 +245,14 @@ def timed(here: Here, group: str, name: str, seconds: float) -> Answer:
 
 @task
 def chosen(here: Here) -> Answer:
-    """The table of choices for this device."""
+    """This device's row of the table of choices, measured."""
     try:
         choices = import_module("rushlight._devices.choices")
     except ModuleNotFoundError:
         raise here.programs.NotHere("rushlight._devices.choices") from None
-    return {"choices": repr(choices.measure(here.device))}
+    seconds = 0.001 if here.quick else 0.05
+    row = choices.measure(here.known.number, time.strftime("%Y-%m-%d"), seconds=seconds)
+    return {"row": choices.written(row)}
 
 
 @task
