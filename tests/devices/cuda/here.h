@@ -243,7 +243,7 @@ inline const char* launch(const char* kernel, void (*run)(void**), uint3 grid, u
   char* const kept = dynamic;
   dynamic += kDynamic - (shared + 127) / 128 * 128;  // ends where no access is allowed
   name = kernel, job = run, parameters = values, gridDim = grid, blockDim = size, count = size.x * size.y * size.z, *trouble = 0;
-  runs_here = pthread_self();
+  runs_here = pthread_self(), in_atomic = false;
   for (n_idle = 0; n_idle < kMost; ++n_idle) idle[n_idle] = kMost - 1 - n_idle;
   struct sigaction mine = {}, before[3];
   const int signals[] = {SIGSEGV, SIGBUS, SIGFPE};
