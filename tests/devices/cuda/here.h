@@ -1,8 +1,9 @@
 // A kernel text in CUDA C, compiled as C++ for the processor: c++ -include here.h. What CUDA's compiler knows by itself stands here.
 //
 // A block's threads are fibers that take turns on one processor: a thread runs until it waits at a barrier or for its warp, or
-// leaves; a text without barriers is a plain loop. Odd blocks begin with the last thread, and after a barrier the order is turned
-// round, so that a result which hangs on the order of threads is seen. Shared memory begins as bytes 0xff: no numbers.
+// leaves; a text without barriers is a plain loop. So that a result which hangs on an order is seen, the last block is the first to
+// run, odd blocks begin with the last thread, and after a barrier the order is turned round. Shared memory begins as bytes 0xff: no
+// numbers.
 //
 // Told, and the launch's end: a barrier that a thread does not reach or that is another line's, a warp's call that a named lane
 // does not join, an address that is not a multiple of its type's size, an index beyond an array, and an access that the processor
@@ -242,15 +243,15 @@ inline const char* launch(const char* kernel, void (*run)(void**), uint3 grid, u
   char* const kept = dynamic;
   dynamic += kDynamic - (shared + 127) / 128 * 128;  // ends where no access is allowed
   name = kernel, job = run, parameters = values, gridDim = grid, blockDim = size, count = size.x * size.y * size.z, *trouble = 0;
-  runs_here = pthread_self();
+  runs_here = pthread_self(), in_atomic = false;
   for (n_idle = 0; n_idle < kMost; ++n_idle) idle[n_idle] = kMost - 1 - n_idle;
   struct sigaction mine = {}, before[3];
   const int signals[] = {SIGSEGV, SIGBUS, SIGFPE};
   mine.sa_sigaction = refused, mine.sa_flags = SA_SIGINFO | SA_NODEFER;
   for (int i = 0; i < 3; ++i) sigaction(signals[i], &mine, &before[i]);
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x && !*trouble; ++x) blockIdx = {x, y, z}, block(shared);
+  for (unsigned z = grid.z; z-- > 0;) {
+    for (unsigned y = grid.y; y-- > 0;) {
+      for (unsigned x = grid.x; x-- > 0 && !*trouble;) blockIdx = {x, y, z}, block(shared);
     }
   }
   for (int i = 0; i < 3; ++i) sigaction(signals[i], &before[i], nullptr);

@@ -55,6 +55,13 @@ def test_without_its_barrier_a_kernel_gives_no_number():
     assert np.isnan(wrong[1, 32:]).all()  # the second at thread 63
 
 
+def test_the_last_block_is_the_first():
+    body = "out[blockIdx.x] = atomicAdd(&out[3], 1);"
+    found = np.zeros(4, "i")
+    run(text(body, "int *out"), "k", 3, 1, found)
+    assert found.tolist() == [2, 1, 0, 3]
+
+
 def test_indices_in_three_dimensions():
     body = """
   int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
@@ -313,7 +320,7 @@ def test_what_a_kernel_does_wrong_is_told(number):
 SHARED = "__shared__ float a[64];\nconst int t = threadIdx.x;\na[t] = 1;\n"
 RACES = {
     "a barrier": ("__syncthreads();\nout[t] = a[63 - t];", None),
-    "none": ("out[t] = a[63 - t];", "writes byte 128 of shared memory, which thread 31 has read"),
+    "none": ("out[t] = a[63 - t];", "writes byte 124 of shared memory, which thread 32 has read"),
     "the second is missing": (
         "__syncthreads();\nconst float v = a[63 - t];\na[t] = v;\nout[t] = v;",
         "with no barrier between since line 5",
@@ -329,7 +336,7 @@ RACES = {
     "a copy": (
         "__shared__ float4 b;\nif (!t) copy_16(&b, out), copy_commit(), copy_wait(0);\n"
         "out[t] = b.x;",
-        "reads byte",
+        "thread 0: writes byte",
     ),
 }
 
