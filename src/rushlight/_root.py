@@ -32,11 +32,11 @@ from . import random as random  # noqa: E402
 from . import storage as _storage  # noqa: E402
 from ._base import dlpack as _dlpack  # noqa: E402
 from ._base import printing as _printing  # noqa: E402
+from ._base import switches as _switches  # noqa: E402
 from ._base.threads import get_num_interop_threads as get_num_interop_threads  # noqa: E402
 from ._base.threads import get_num_threads as get_num_threads  # noqa: E402
 from ._base.threads import set_num_interop_threads as set_num_interop_threads  # noqa: E402
 from ._base.threads import set_num_threads as set_num_threads  # noqa: E402
-from .backends import cuda as _switches  # noqa: E402
 from .ops.table import arrays as _arrays  # noqa: E402
 from .ops.table.arrays import warn_once as _warn_once  # noqa: E402
 

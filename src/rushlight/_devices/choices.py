@@ -57,6 +57,7 @@ class Row(NamedTuple):
 
 NEVER = 1 << 62
 
+
 @cache
 def _table() -> dict[str, Row]:
     with Path(__file__).with_name("choices.toml").open("rb") as file:

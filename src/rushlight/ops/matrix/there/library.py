@@ -10,12 +10,11 @@ from math import prod
 from typing import Any, NamedTuple
 
 from .... import _core
-from ...._base import dtypes
+from ...._base import dtypes, switches
 from ...._core import Tensor
 from ...._devices.accelerators import library_of_nvidia, numbered
 from ...._devices.choices import row
 from ...._devices.launch import Ints
-from ....backends import cuda
 
 __all__ = ["Matrices", "Planned", "done", "is_for", "planned", "taken", "why_not"]
 
@@ -79,7 +78,7 @@ class Planned(NamedTuple):
 
     def compute(self, alpha: float, beta: float) -> bool:
         """out = alpha * a @ b + beta * out; whether cuBLAS did."""
-        allowed, half = cuda.matmul, self.tensors[0].dtype is dtypes.float16
+        allowed, half = switches.matmul, self.tensors[0].dtype is dtypes.float16
         reduced = allowed.allow_fp16_reduced_precision_reduction
         if not half:
             reduced = allowed.allow_bf16_reduced_precision_reduction

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from .... import _core
-from ...._base import dtypes
+from ...._base import dtypes, switches
 from ...._base.outside import np
 from ...._core import Tensor, kernels
 from ...._devices import choices
@@ -31,7 +31,6 @@ from ...._devices.launch import (
     takes,
 )
 from ...._devices.there import numbers_of, struct_of, there
-from ....backends import cuda as switches
 from .. import fused_products
 from .library import Matrices, planned
 
