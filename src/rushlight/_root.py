@@ -206,9 +206,10 @@ def set_float32_matmul_precision(precision: str) -> None:
     True
     >>> torch.set_float32_matmul_precision("highest")
     """
-    if precision not in ("highest", "high", "medium"):
-        raise ValueError(f"{precision!r} is not one of 'highest', 'high' and 'medium'")
-    _switches.matmul.precision = precision
+    if precision in ("highest", "high", "medium"):
+        _switches.matmul.precision = precision
+    else:
+        _errors.warn(f"{precision} is not one of 'highest', 'high', or 'medium': nothing changes")
 
 
 def get_float32_matmul_precision() -> str:
