@@ -1,6 +1,7 @@
 // cuBLAS and cuDNN, opened at run time. A call here is the manual's call of the same name, with its result checked.
 #include "devices/libraries.h"
 
+#include <atomic>
 #include <climits>
 #include <map>
 #include <memory>
@@ -32,8 +33,8 @@ struct Cudnn {
 
 // Never destroyed: what they hold is the process's.
 template <class Library>
-Library*& of_device(int device) {
-  static Library* all[kKinds * kOfAKind];
+std::atomic<Library*>& of_device(int device) {
+  static std::atomic<Library*> all[kKinds * kOfAKind];
   return all[device];
 }
 std::mutex opening;
@@ -41,15 +42,15 @@ std::mutex opening;
 template <class Library, class Start>
 void open_once(int device, const Start& start) {
   const std::lock_guard<std::mutex> guard(opening);
-  if (of_device<Library>(device)) return;
+  if (of_device<Library>(device).load()) return;
   auto made = std::make_unique<Library>();
   start(*made);
-  of_device<Library>(device) = made.release();
+  of_device<Library>(device).store(made.release());
 }
 
 template <class Library>
 Library& opened(int device, const char* name) {
-  Library* const found = of_device<Library>(device);
+  Library* const found = of_device<Library>(device).load();
   if (!found) throw Failure(std::string(name) + " was not opened for this device");
   return *found;
 }

@@ -32,7 +32,7 @@ from ...._devices.launch import (
 )
 from ...._devices.there import numbers_of, struct_of, there
 from .. import fused_products
-from .library import Matrices, planned
+from .library import Matrices, multiplied, planned
 
 _N = numbers_of("products.cl")
 __all__ = [
@@ -100,7 +100,7 @@ def product(
     if columns is None and (plan := planned(a, b, out, lead, sizes, summed)):
         if bias:
             product(a, b, out, lead, (m, n, 0), summed, bias)  # the bias alone
-        if plan.compute(alpha, beta if bias else 0):
+        if multiplied(plan, a.tensor, b.tensor, out.tensor, alpha, beta if bias else 0):
             return True
     laid = _laid(a, b, out, bias, lead, summed) if lead else _UNSTACKED
     if laid is None:
