@@ -115,7 +115,7 @@ def _plan(
     summed: int,
 ) -> Plan | None:
     m, n, k = sizes
-    # What is summed over makes longer sums, and stacks that share b make one matrix of more rows.
+    # Sums over a stack make longer sums, and stacks that share b make one matrix of more rows.
     terms, (along_a, along_b) = _joined(
         (*lead[:summed], k), (*a[0][:summed], a[2]), (*b[0][:summed], b[1])
     )
