@@ -1,4 +1,4 @@
-// For Python: products and convolutions of CUDA's devices by NVIDIA's libraries (native/devices/libraries.h).
+// For Python: products and convolutions by NVIDIA's libraries (native/devices/libraries.h).
 #include <climits>
 #include <string>
 #include <vector>
@@ -12,7 +12,8 @@ namespace rushlight {
 
 namespace {
 
-// Where a tensor's first element is; nullptr with an exception where that is on no accelerator, or has no memory.
+// Where a tensor's first element is; nullptr with an exception for one on no accelerator, or
+// without memory.
 char* first_of(PyObject* o) {
   const Tensor* t = is_tensor(o) ? as_tensor(o) : nullptr;
   const devices::Block* block = t && t->flags & kAccelerator ? block_of(t->storage()) : nullptr;
@@ -21,7 +22,7 @@ char* first_of(PyObject* o) {
   return nullptr;
 }
 
-// accelerator_library(device, name, path): opens cublas or cudnn. RuntimeError tells why a library cannot be opened.
+// accelerator_library(device, name, path): opens cublas or cudnn; RuntimeError tells why not.
 PyObject* open_library_there(PyObject*, PyObject* args) {
   int device;
   const char *name, *path;
@@ -35,8 +36,8 @@ PyObject* open_library_there(PyObject*, PyObject* args) {
 
 PyObject* text(const std::string& why) { return PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size())); }
 
-// accelerator_multiply(a, b, out, (rows, columns, depth, stacks), three times (turned, line, stack), alpha, beta, tf32, reduced): "", or why
-// cuBLAS did not.
+// accelerator_multiply(a, b, out, (rows, columns, depth, stacks), thrice (turned, line, stack), alpha,
+// beta, tf32, reduced): "", or why cuBLAS did not.
 PyObject* multiply(PyObject*, PyObject* args) {
   PyObject* o[3];
   long long rows, columns, depth, stacks, lines[3], steps[3];
@@ -66,7 +67,8 @@ std::vector<int> numbers_of(PyObject* tuple) {
   return found;
 }
 
-// accelerator_convolve(wanted, x, w, y, sizes of each, padding, stride, dilation, groups, tf32, deterministic): "", or why cuDNN did not.
+// accelerator_convolve(wanted, x, w, y, sizes of each, padding, stride, dilation, groups, tf32,
+// deterministic): "", or why cuDNN did not.
 PyObject* convolve(PyObject*, PyObject* args) {
   PyObject *o[3], *sizes[6];
   int wanted, groups, tf32, deterministic;

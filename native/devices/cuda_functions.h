@@ -1,5 +1,6 @@
-// Functions and numbers of CUDA's libraries as this library declares them, since no header of CUDA's is needed to build. A pointer to
-// one of their structs is a Handle here and an enum is a Code. `make cuda-check` compares every row with NVIDIA's headers.
+// Functions and numbers of CUDA's libraries, declared here since no header of CUDA's is needed to
+// build. A pointer to a struct of theirs is a Handle and an enum is a Code. `make cuda-check`
+// compares every row with NVIDIA's headers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,9 +8,9 @@
 
 namespace rushlight::devices {
 
-using Handle = void*;  // CUcontext, CUstream, CUevent, CUmodule, CUfunction, CUgraph, CUgraphExec, nvrtcProgram, cublasHandle_t ...
+using Handle = void*;      // CUcontext, CUstream, nvrtcProgram, cublasHandle_t and the like
 using Address = uint64_t;  // CUdeviceptr
-using Code = int;  // CUresult, nvrtcResult, cublasStatus_t, cudnnStatus_t; arguments that are enums are int
+using Code = int;          // CUresult, nvrtcResult, cublasStatus_t, cudnnStatus_t
 
 // How cuDNN would compute a convolution: cudnnConvolutionFwdAlgoPerf_t and its two twins.
 struct Algorithm {
@@ -20,7 +21,7 @@ struct Algorithm {
   int determinism, math, reserved[3];
 };
 
-// The names that the libraries export: where a call has a second version, cuda.h gives the call that name.
+// The names that the libraries export: cuda.h gives a call with a second version that name.
 #define RUSHLIGHT_CUDA(X)                                                                                                       \
   X(cuInit, Code(unsigned))                                                                                                     \
   X(cuDriverGetVersion, Code(int*))                                                                                             \
@@ -154,7 +155,7 @@ enum { RUSHLIGHT_CUDA_NUMBERS(RUSHLIGHT_NUMBER) };
 enum { RUSHLIGHT_CUBLAS_NUMBERS(RUSHLIGHT_NUMBER) };
 enum { RUSHLIGHT_CUDNN_NUMBERS(RUSHLIGHT_NUMBER) };
 
-// A struct of a library's functions, and `functions_of`, which finds them; Failure where one is missing.
+// A struct of a library's functions, and `functions_of`, which finds them all or throws Failure.
 #define RUSHLIGHT_DECLARE(name, ...) std::add_pointer_t<__VA_ARGS__> name;
 #define RUSHLIGHT_FIND(name, ...)                                                        \
   if (!(found.name = reinterpret_cast<decltype(found.name)>(symbol_of(library, #name)))) \

@@ -1,6 +1,7 @@
-// cuBLAS and cuDNN, opened at run time. A call here is the manual's call of the same name, with its result checked.
+// cuBLAS and cuDNN, opened at run time. A call here is the manual's call of the same name.
 #include "devices/libraries.h"
 
+#include <atomic>
 #include <climits>
 #include <map>
 #include <memory>
@@ -26,14 +27,15 @@ struct Cublas {
 struct Cudnn {
   std::mutex lock;
   Dnn call;
-  Handle handle = nullptr, x = nullptr, w = nullptr, y = nullptr, convolution = nullptr;  // descriptors, set for each call
+  Handle handle = nullptr;
+  Handle x = nullptr, w = nullptr, y = nullptr, convolution = nullptr;  // described by each call
   std::map<std::vector<int>, Algorithm> chosen;
 };
 
 // Never destroyed: what they hold is the process's.
 template <class Library>
-Library*& of_device(int device) {
-  static Library* all[kKinds * kOfAKind];
+std::atomic<Library*>& of_device(int device) {
+  static std::atomic<Library*> all[kKinds * kOfAKind];
   return all[device];
 }
 std::mutex opening;
@@ -41,15 +43,15 @@ std::mutex opening;
 template <class Library, class Start>
 void open_once(int device, const Start& start) {
   const std::lock_guard<std::mutex> guard(opening);
-  if (of_device<Library>(device)) return;
+  if (of_device<Library>(device).load()) return;
   auto made = std::make_unique<Library>();
   start(*made);
-  of_device<Library>(device) = made.release();
+  of_device<Library>(device).store(made.release());
 }
 
 template <class Library>
 Library& opened(int device, const char* name) {
-  Library* const found = of_device<Library>(device);
+  Library* const found = of_device<Library>(device).load();
   if (!found) throw Failure(std::string(name) + " was not opened for this device");
   return *found;
 }
@@ -73,7 +75,7 @@ void check(Code code, const char* text, const char* function) {
 #define CHECK_DNN(name, ...) \
   if (const Code code = dnn.call.name(__VA_ARGS__)) check(code, dnn.call.cudnnGetErrorString(code), #name)
 
-// The numbers 1 and 0, or others, in the type in which a library reads them: double for doubles, else float.
+// A factor in the type in which a library reads it: double for doubles, else float.
 struct Factor {
   float narrow;
   double wide;
@@ -97,7 +99,7 @@ void open_cublas(int device, const std::string& path) {
     blas.call = functions_of(path, static_cast<Blas*>(nullptr));
     CHECK_BLAS(cublasCreate_v2, &blas.handle);
     CHECK_BLAS(cublasSetStream_v2, blas.handle, queue);
-    // Memory of our own, which the manual advises for graphs, of the size that it names; setting a stream would take it away again.
+    // Memory of our own, and so much, is the manual's advice for graphs; another stream takes it away.
     const Block space = take(device, size_t{facts_of(device)->capability[0] >= 9 ? 32U : 8U} << 20);
     CHECK_BLAS(cublasSetWorkspace_v2, blas.handle, space.memory, space.bytes);
   });
@@ -221,7 +223,7 @@ Code describe(const Cudnn& dnn, const Convolution& c, int math) {
   return code;
 }
 
-// The first of cuDNN's proposals, the best first, that may be taken; `status` tells why there is none.
+// The best of cuDNN's proposals that may be taken; `status` tells why there is none.
 Algorithm chosen(const Cudnn& dnn, const Way& way, bool deterministic, size_t most) {
   Algorithm found[8];
   int n = 0;
@@ -245,7 +247,7 @@ std::string convolve(int device, const Convolution& c) {
   const bool single = c.dtype == DType::F32, wide = c.dtype == DType::F64;
   const int math = single ? c.tf32 ? kDefaultMath : kFmaMath : wide ? kDefaultMath : kTensorMath;
   const Way way = way_of(dnn, c);
-  // What the call met while it ran is an error; all else a reason to compute it otherwise.
+  // A call that fails while it runs is an error; all else a reason to compute it otherwise.
   const auto refused = [&](Code code) {
     const std::string why = said(dnn.call.cudnnGetErrorString(code), way.name) + " for images of " + shape(c.x_sizes) +
                             ", kernels of " + shape(c.w_sizes) + " and results of " + shape(c.y_sizes);

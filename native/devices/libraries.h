@@ -1,7 +1,8 @@
-// Large products by cuBLAS and convolutions by cuDNN, on devices of CUDA's driver where these libraries can be opened.
+// Large products by cuBLAS and convolutions by cuDNN, on devices of CUDA's driver.
 //
-// Both are opened once for each device, and throw Failure with the reason where they cannot be. A call is queued on the device's
-// stream. A call that a library refuses as it stands, such as one of a type that it does not know, says why; "" is done.
+// Both are opened once for each device, or throw Failure with the reason. Calls are queued on the
+// device's stream. They return why the library refuses them as they stand, such as a type
+// that cuDNN does not have, or "" when all is done.
 #pragma once
 #include <vector>
 
@@ -28,7 +29,8 @@ struct Product {
 
 enum class Wanted : uint8_t { Output, Input, Weight };
 
-// Of images x, kernels w and results y, of which one is wanted; all are contiguous, of at least two dimensions of space.
+// Of images x, kernels w and results y one is wanted. All are contiguous, of two or three
+// dimensions of space.
 struct Convolution {
   Wanted wanted;
   DType dtype;

@@ -32,11 +32,11 @@ from . import random as random  # noqa: E402
 from . import storage as _storage  # noqa: E402
 from ._base import dlpack as _dlpack  # noqa: E402
 from ._base import printing as _printing  # noqa: E402
+from ._base import switches as _switches  # noqa: E402
 from ._base.threads import get_num_interop_threads as get_num_interop_threads  # noqa: E402
 from ._base.threads import get_num_threads as get_num_threads  # noqa: E402
 from ._base.threads import set_num_interop_threads as set_num_interop_threads  # noqa: E402
 from ._base.threads import set_num_threads as set_num_threads  # noqa: E402
-from .backends import cuda as _switches  # noqa: E402
 from .ops.table import arrays as _arrays  # noqa: E402
 from .ops.table.arrays import warn_once as _warn_once  # noqa: E402
 
@@ -206,9 +206,10 @@ def set_float32_matmul_precision(precision: str) -> None:
     True
     >>> torch.set_float32_matmul_precision("highest")
     """
-    if precision not in ("highest", "high", "medium"):
-        raise ValueError(f"{precision!r} is not one of 'highest', 'high' and 'medium'")
-    _switches.matmul.precision = precision
+    if precision in ("highest", "high", "medium"):
+        _switches.matmul.precision = precision
+    else:
+        _errors.warn(f"{precision} is not one of 'highest', 'high', or 'medium': nothing changes")
 
 
 def get_float32_matmul_precision() -> str:

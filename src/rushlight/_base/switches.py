@@ -1,4 +1,4 @@
-"""Switches of a module of torch.backends: kept, and without effect. One of the library's own."""
+"""Switches of modules of torch.backends: kept, and most without effect. One of our own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,37 @@ from contextlib import AbstractContextManager
 from .. import _core
 
 Switch = bool | int | str | None
+
+
+class _Matmul:
+    """How products may be computed; allow_tf32: float32 numbers with 10 bits of their fractions."""
+
+    precision = "highest"
+    """torch.get_float32_matmul_precision()."""
+
+    @property
+    def allow_tf32(self) -> bool:
+        return self.precision != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        self.precision = "high" if allowed else "highest"
+
+    allow_fp16_reduced_precision_reduction = True
+    allow_bf16_reduced_precision_reduction = True
+
+
+matmul = _Matmul()
+"""torch.backends.cuda.matmul."""
+
+
+_modules: dict[str, dict[str, object]] = {}
+"""The names of modules with `flags`, by the modules' last words."""
+
+
+def switched(module: str, name: str, usual: bool) -> bool:
+    """A switch of a module of torch.backends; `usual` before the program imports the module."""
+    return bool(_modules.get(module, {}).get(name, usual))
 
 
 @contextlib.contextmanager
@@ -70,6 +101,7 @@ def switches(
             yield
 
     module = str(names["__name__"]).replace("rushlight", "torch", 1)
+    _modules[module.rpartition(".")[2]] = names
     first = next(iter(defaults))
     set_flags.__doc__ = f"""Set switches; returns the values of before.
 

@@ -57,6 +57,7 @@ class Row(NamedTuple):
 
 NEVER = 1 << 62
 
+
 @cache
 def _table() -> dict[str, Row]:
     with Path(__file__).with_name("choices.toml").open("rb") as file:
@@ -178,19 +179,26 @@ _TRIED: dict[str, tuple[tuple[int, ...], str]] = {
 """The values that are tried for a number, and the call that shows which is best."""
 
 
-def _time(device: int, job: Callable[[], object], seconds: float) -> float:
-    """The shortest time of eight calls, once their kernels are compiled."""
-    finish = numbered(device).synchronize
-    job()
-    finish()
-    best, until = inf, perf_counter() + seconds
-    while best == inf or perf_counter() < until:
-        begun = perf_counter()
-        for _ in range(8):
-            job()
-        finish()
-        best = min(best, perf_counter() - begun)
-    return best
+def _times(
+    device: int, job: Callable[[], object], rows: dict[int, Row], seconds: float
+) -> dict[int, float]:
+    """The shortest times of eight calls by rows, which take turns: all meet the same noise."""
+    finish, times = numbered(device).synchronize, dict.fromkeys(rows, inf)
+    first, until = True, 0.0
+    while first or perf_counter() < until:
+        for value, each in rows.items():
+            with using(device, **each._asdict()):
+                if first:  # compiles
+                    job()
+                    finish()
+                begun = perf_counter()
+                for _ in range(8):
+                    job()
+                finish()
+                times[value] = min(times[value], perf_counter() - begun)
+        if first:
+            first, until = False, perf_counter() + seconds * len(rows)
+    return times
 
 
 def measure(device: int, date: str, how: str = "measured", seconds: float = 0.05) -> Row:
@@ -198,13 +206,11 @@ def measure(device: int, date: str, how: str = "measured", seconds: float = 0.05
     jobs = _jobs(device)
     best = row(device)._replace(device=numbered(device).facts.name, date=date, how=how)
     for name, (values, job) in _TRIED.items():
-        times = {}
-        for value in dict.fromkeys((getattr(best, name), *values)):
-            kernels = {**best._asdict(), "least_library": NEVER}
-            with using(device, **{**kernels, name: value}):
-                times[value] = _time(device, jobs[job], seconds)
+        now, kernels = getattr(best, name), best._replace(least_library=NEVER)
+        rows = {value: kernels._replace(**{name: value}) for value in {now, *values}}
+        times = _times(device, jobs[job], rows, seconds)
         fastest = min(times, key=times.__getitem__)
-        if times[fastest] < 0.95 * times[getattr(best, name)]:  # less is noise
+        if times[fastest] < 0.95 * times[now]:  # less is noise
             best = best._replace(**{name: fastest})
     return best
 

@@ -85,6 +85,8 @@ def prepare() -> None:
     """Make the stand-in this process's driver of CUDA; before rushlight looks for one."""
     for name in "CUDA", "NVRTC":
         os.environ[f"RUSHLIGHT_{name}_LIBRARY"] = str(library())
+    for name in "CUBLAS", "CUDNN":  # not a card's
+        os.environ[f"RUSHLIGHT_{name}_LIBRARY"] = ""
 
 
 def said() -> str:

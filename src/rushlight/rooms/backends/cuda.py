@@ -7,27 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from .._base.missing import missing_name as _missing_name
-
-
-class _Matmul:
-    """How products may be computed; allow_tf32: float32 numbers with 10 bits of their fractions."""
-
-    precision = "highest"
-    """torch.get_float32_matmul_precision()."""
-
-    @property
-    def allow_tf32(self) -> bool:
-        return self.precision != "highest"
-
-    @allow_tf32.setter
-    def allow_tf32(self, allowed: bool) -> None:
-        self.precision = "high" if allowed else "highest"
-
-    allow_fp16_reduced_precision_reduction = True
-    allow_bf16_reduced_precision_reduction = True
-
-
-matmul: _Matmul = _Matmul()
+from .._base.switches import matmul as matmul
 
 
 def is_built() -> bool:

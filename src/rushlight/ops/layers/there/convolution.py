@@ -24,6 +24,7 @@ from ...matrix.there.products import (
     one,
     product,
     stored,
+    sum_pieces,
     tiles,
 )
 from .. import unfold
@@ -95,7 +96,7 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
     a, x, out = c.a, c.x, c.out
     if not out.numel():
         return out
-    added, device = None if bias is None else rows(bias), a._accelerator
+    added, device = None if bias is None else rows(bias), _device(a)
     columns, terms, chosen = prod(c.v), prod(c.r), choices.row(device)
     if numbered(device).facts.is_cpu and out.numel() * terms >= chosen.least_convolution:
         return _run_packed(c, added)
@@ -106,7 +107,7 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
     work_items = c.images * c.groups * -(-c.rows // _N.TILE) * -(-columns // _N.TILE)
     lines, pieces = prod(c.r[:3]), 1
     if bias is None:
-        pieces = min(lines, choices.pieces(device, "", work_items, 1, terms))
+        pieces = min(max(1, lines), choices.pieces(device, "", work_items, 1, terms))
     target = out
     if pieces > 1:
         target = empty((pieces, out.numel()), out, computed(out.dtype))
@@ -118,6 +119,11 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
         flat = Matrices(out, (), 0, 1)
         product(ones, matrices(target), flat, (), (1, n, pieces))
     return out
+
+
+def _device(t: Tensor) -> int:
+    found: Any = t._accelerator
+    return int(found)
 
 
 def _along(*steps: tuple[int, int]) -> bytes:
@@ -133,7 +139,7 @@ def _run_tiles(c: _Convolution, bias: Tensor | None, tile: int) -> Tensor:
     stacks, rows_, columns = given["stacks"], c.rows, given["columns"]
     count, groups = stacks * rows_ * columns, stacks * -(-rows_ // tile) * -(-columns // tile)
     terms = given["parts"] * given["depth"]
-    pieces = choices.pieces(a._accelerator, "TILES", groups, count, terms)
+    pieces = choices.pieces(_device(a), "TILES", groups, count, terms)
     item, target = a.element_size(), c.out
     if pieces > 1:
         target = empty((pieces * count,), c.out, computed(c.out.dtype))
@@ -152,10 +158,7 @@ def _run_tiles(c: _Convolution, bias: Tensor | None, tile: int) -> Tensor:
     whole, items = (a, c.x, bias, target, packed, *factors, geometry), pieces * groups * WIDE_GROUP
     start(file, name, items, a, *whole, more=more, group=WIDE_GROUP)
     if pieces > 1:
-        types = code(c.out), code(c.out)
-        start(
-            file, "sum_pieces", count, a, target, bias, c.out, packed, *factors, *types, more=more
-        )
+        sum_pieces(file, count, target, bias, c.out, packed, factors, more)
     return c.out
 
 
@@ -244,8 +247,7 @@ def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
         panels,
         max(
             1,
-            choices.row(a._accelerator).packed_bytes
-            // (terms * width * computed(x.dtype).itemsize),
+            choices.row(_device(a)).packed_bytes // (terms * width * computed(x.dtype).itemsize),
         ),
     )
 

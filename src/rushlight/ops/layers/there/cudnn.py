@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from .... import _core
 from ...._base import determinism
+from ...._base.switches import switched
 from ...._core import Tensor
 from ...._devices.launch import Ints, rows
-from ....backends import cudnn
 from ...matrix.there.library import done, is_for
 
 __all__ = ["INPUT", "OUTPUT", "WEIGHT", "biased", "convolved"]
@@ -28,17 +28,20 @@ def convolved(
     """Compute images x, weights w or results y from the other two. Whether cuDNN did."""
     given, result = [x, w, y], (y, x, w)[wanted]
     sizes = [t.numel() for t in given]
-    if not cudnn.enabled or not min(sizes) or max(sizes) >= _MOST or not 3 <= x.dim() <= 5:
+    if not min(sizes) or max(sizes) >= _MOST or not 3 <= x.dim() <= 5:
         return False
     if not is_for("cudnn", x, y.numel() * (w.numel() // w.shape[0])):
         return False
     if not x.dtype is w.dtype is y.dtype or not result.is_contiguous():
         return False
+    if not switched("cudnn", "enabled", True):
+        return False
     lines = x.dim() == 3  # are images of one row
     shapes = [(*t.shape[:2], *(1,) * lines, *t.shape[2:]) for t in given]
     places = (*(0,) * lines, *padding), (*(1,) * lines, *stride), (*(1,) * lines, *dilation)
     tensors = [t if t is result else rows(t) for t in given]
-    how = groups, cudnn.allow_tf32, cudnn.deterministic or determinism.level > 0
+    same = switched("cudnn", "deterministic", False) or determinism.level > 0
+    how = groups, switched("cudnn", "allow_tf32", True), same
     why = _core.accelerator_convolve(wanted, *tensors, *shapes, *places, *how)
     return done("cudnn", why)
 

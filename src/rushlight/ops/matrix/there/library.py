@@ -5,19 +5,18 @@ opened when they are first wanted. Where a library is not here, ours is the way.
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 from .... import _core
-from ...._base import dtypes
+from ...._base import dtypes, switches
 from ...._core import Tensor
 from ...._devices.accelerators import library_of_nvidia, numbered
 from ...._devices.choices import row
 from ...._devices.launch import Ints
-from ....backends import cuda
 
-__all__ = ["Matrices", "Planned", "done", "is_for", "planned", "taken", "why_not"]
+__all__ = ["Matrices", "done", "is_for", "multiplied", "planned", "taken", "why_not"]
 
 _NARROW = 16  # a matrix of less is read once, and nothing is gained
 _TYPES = frozenset((dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64))
@@ -67,48 +66,61 @@ class Matrices(NamedTuple):
 
 
 _Laid = tuple[bool, int, int]
+"""Of matrices: whether columns lie as lines, and from line to line and from matrix to matrix."""
 
 
-class Planned(NamedTuple):
-    """A product as cuBLAS takes it: rows, columns, depth and stacks; of each matrix whether its
-    columns lie as lines, and from line to line and from matrix to matrix."""
+class Plan(NamedTuple):
+    """A product as cuBLAS takes it: rows, columns, depth and stacks, and how each operand lies."""
 
-    tensors: tuple[Tensor, Tensor, Tensor]
     sizes: tuple[int, int, int, int]
     laid: tuple[_Laid, _Laid, _Laid]
 
-    def compute(self, alpha: float, beta: float) -> bool:
-        """out = alpha * a @ b + beta * out; whether cuBLAS did."""
-        allowed, half = cuda.matmul, self.tensors[0].dtype is dtypes.float16
-        reduced = allowed.allow_fp16_reduced_precision_reduction
-        if not half:
-            reduced = allowed.allow_bf16_reduced_precision_reduction
-        why = _core.accelerator_multiply(
-            *self.tensors, self.sizes, *self.laid, alpha, beta, allowed.allow_tf32, reduced
-        )
-        return done("cublas", why)
-
 
 def planned(
-    a: Matrices, b: Matrices, out: Matrices, lead: Ints, sizes: Ints, summed: int
-) -> Planned | None:
+    a: Matrices, b: Matrices, out: Matrices, lead: Ints, sizes: tuple[int, int, int], summed: int
+) -> Plan | None:
     """The product for cuBLAS, see `product`; None where it is small, where operands do not lie as
     cuBLAS reads them, or without cuBLAS."""
-    (m, n, k), like = sizes, out.tensor
+    like = out.tensor
     if min(sizes) < _NARROW or not a.tensor.dtype is b.tensor.dtype is like.dtype:
         return None
-    if not is_for("cublas", like, prod(lead) * m * n * k):
+    if not is_for("cublas", like, prod(lead) * prod(sizes)):
         return None
-    # What is summed over makes longer sums, and stacks that share b make one matrix of more rows.
-    terms, (along_a, along_b) = _joined(
-        (*lead[:summed], k), (*a.lead[:summed], a.column), (*b.lead[:summed], b.row)
+    return _plan(a[1:], b[1:], out[1:], tuple(lead), sizes, summed)
+
+
+def multiplied(plan: Plan, a: Tensor, b: Tensor, out: Tensor, alpha: float, beta: float) -> bool:
+    """out = alpha * a @ b + beta * out; whether cuBLAS did."""
+    allowed = switches.matmul
+    reduced = allowed.allow_bf16_reduced_precision_reduction
+    if out.dtype is dtypes.float16:
+        reduced = allowed.allow_fp16_reduced_precision_reduction
+    why = _core.accelerator_multiply(
+        a, b, out, plan.sizes, *plan.laid, alpha, beta, allowed.allow_tf32, reduced
     )
-    stack = lead[summed:]
+    return done("cublas", why)
+
+
+_Strides = tuple[tuple[int, ...], int, int]
+"""Of Matrices: lead, row and column."""
+
+
+@lru_cache(4096)
+def _plan(
+    a: _Strides,
+    b: _Strides,
+    out: _Strides,
+    lead: tuple[int, ...],
+    sizes: tuple[int, int, int],
+    summed: int,
+) -> Plan | None:
+    m, n, k = sizes
+    # Sums over a stack make longer sums, and stacks that share b make one matrix of more rows.
+    terms, (along_a, along_b) = _joined(
+        (*lead[:summed], k), (*a[0][:summed], a[2]), (*b[0][:summed], b[1])
+    )
     lines, (of_a, of_b, of_out) = _joined(
-        (*stack, m),
-        (*a.lead[summed:], a.row),
-        (*b.lead[summed:], 0),
-        (*out.lead, out.row),
+        (*lead[summed:], m), (*a[0][summed:], a[1]), (*b[0][summed:], 0), (*out[0], out[1])
     )
     if len(terms) > 1 or len(lines) > 2:
         return None
@@ -116,14 +128,12 @@ def planned(
     if len(lines) == 2:
         stacks, steps = lines[0], (of_a[0], of_b[0], of_out[0])
     m, k = lines[-1], terms[-1]
-    a = Matrices(a.tensor, (steps[0],), of_a[-1], along_a[-1])
-    b = Matrices(b.tensor, (steps[1],), along_b[-1], b.column)
-    out = Matrices(like, (steps[2],), of_out[-1], out.column)
-    of_left, of_right, of_result = _laid(a, m, k), _laid(b, k, n), _laid(out, m, n)
-    if not of_left or not of_right or not of_result or of_result[0]:
+    left = _laid(m, k, of_a[-1], along_a[-1], steps[0])
+    right = _laid(k, n, along_b[-1], b[2], steps[1])
+    result = _laid(m, n, of_out[-1], out[2], steps[2])
+    if not left or not right or not result or result[0]:
         return None
-    laid = of_left, of_right, of_result
-    return Planned((a.tensor, b.tensor, like), (m, n, k, stacks), laid)
+    return Plan((m, n, k, stacks), (left, right, result))
 
 
 def _joined(sizes: Ints, *strides: Ints) -> tuple[list[int], list[list[int]]]:
@@ -146,11 +156,10 @@ def _joined(sizes: Ints, *strides: Ints) -> tuple[list[int], list[list[int]]]:
     return kept, found
 
 
-def _laid(x: Matrices, rows: int, columns: int) -> _Laid | None:
-    """Whether columns lie as lines, and from line to line and from matrix to matrix; None where
-    neither rows nor columns lie without gaps."""
-    if x.column == 1 and x.row >= columns:
-        return False, x.row, x.lead[0]
-    if x.row == 1 and x.column >= rows:
-        return True, x.column, x.lead[0]
+def _laid(rows: int, columns: int, row: int, column: int, stack: int) -> _Laid | None:
+    """How matrices of such strides lie; None where neither rows nor columns are without gaps."""
+    if column == 1 and row >= columns:
+        return False, row, stack
+    if row == 1 and column >= rows:
+        return True, column, stack
     return None

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from .... import _core
-from ...._base import dtypes
+from ...._base import dtypes, switches
 from ...._base.outside import np
 from ...._core import Tensor, kernels
 from ...._devices import choices
@@ -31,9 +31,8 @@ from ...._devices.launch import (
     takes,
 )
 from ...._devices.there import numbers_of, struct_of, there
-from ....backends import cuda as switches
 from .. import fused_products
-from .library import Matrices, planned
+from .library import Matrices, multiplied, planned
 
 _N = numbers_of("products.cl")
 __all__ = [
@@ -101,20 +100,20 @@ def product(
     if columns is None and (plan := planned(a, b, out, lead, sizes, summed)):
         if bias:
             product(a, b, out, lead, (m, n, 0), summed, bias)  # the bias alone
-        if plan.compute(alpha, beta if bias else 0):
+        if multiplied(plan, a.tensor, b.tensor, out.tensor, alpha, beta if bias else 0):
             return True
     laid = _laid(a, b, out, bias, lead, summed) if lead else _UNSTACKED
     if laid is None:
         return False
-    terms, device = prod(parts) * k, like._accelerator
+    device: Any = like._accelerator
+    terms = prod(parts) * k
     way, tile = choices.product(device, like.dtype, sizes, terms, stacks)
     if columns:
         way = "PACKED"
     elif way == "TILES" and not _even(laid, terms):
         way, tile = "TILED", _N.BLOCK
-    tiles = stacks * -(-m // tile) * -(-n // tile)
-    pieces = choices.pieces(device, way, tiles, stacks * m * n, terms)
-    more = _option(way, tile, a, b)
+    groups = stacks * -(-m // tile) * -(-n // tile)
+    pieces = choices.pieces(device, way, groups, stacks * m * n, terms)
     of_bias, of_out = bias.tensor.element_size() if bias else 0, out.tensor.element_size()
     given = _PRODUCT.pack(
         stacks=stacks,
@@ -134,30 +133,67 @@ def product(
         image=0,
         out_image=0,
     )
-    added = bias.tensor if bias else None
+    ends = bias.tensor if bias else None, out.tensor, given
     factors = number(alpha, like), number(beta if bias else 0, like)
-    types = code(bias.tensor) if bias else 0, code(out.tensor)
-    target = out.tensor
+    more, groups = _option(way, tile, a, b), pieces * groups
+    file, target = "products.cl", out.tensor
     if pieces > 1:
         target = empty((pieces * stacks * m * n,), like, computed(like.dtype))
-    file, ends = "products.cl", (added, target, given, *factors)
     if way == "PACKED":
-        for left, right, *these in _copies(a, b, lead, summed, sizes, columns):
-            copies = left, right, *ends, *these, *types
-            items = pieces * -(-m // _N.HIGH) * these[-1]
-            start(file, "product_packed", items, like, *copies, more=more)
-    elif way == "TILES":
-        items = pieces * tiles * WIDE_GROUP
-        whole = a.tensor, b.tensor, *ends
-        start(file, "product_tiles", items, like, *whole, more=more, group=WIDE_GROUP)
+        copies = _copies(a, b, lead, summed, sizes, columns)
+        _start_packed(copies, (ends[0], target, given, *factors), m, pieces, like, more)
     else:
-        items = pieces * tiles * (GROUP if way else 1)
-        whole = a.tensor, b.tensor, *ends, code(like), *types
-        start(file, "product_tiled" if way else "product", items, like, *whole, more=more)
+        whole = a.tensor, b.tensor, ends[0], target, given, *factors
+        _start(way, groups, whole, more)
     if pieces > 1:
-        rest = target, added, out.tensor, given, *factors, *types
-        start(file, "sum_pieces", stacks * m * n, like, *rest, more=more)
+        sum_pieces(file, stacks * m * n, target, *ends, factors, more)
     return True
+
+
+def _types(bias: Tensor | None, out: Tensor) -> tuple[int, int]:
+    return 0 if bias is None else code(bias), code(out)
+
+
+def _start(way: str, groups: int, whole: tuple[Any, ...], more: str) -> None:
+    """Start the kernel of a way that reads the operands as they lie."""
+    file, like, bias, target = "products.cl", whole[0], whole[2], whole[3]
+    if way == "TILES":
+        items = groups * WIDE_GROUP
+        start(file, "product_tiles", items, like, *whole, more=more, group=WIDE_GROUP)
+        return
+    given = *whole, code(like), *_types(bias, target)
+    name, items = ("product_tiled", groups * GROUP) if way else ("product", groups)
+    start(file, name, items, like, *given, more=more)
+
+
+def _start_packed(
+    copies: Iterator[tuple[Any, ...]],
+    ends: tuple[Any, ...],
+    m: int,
+    pieces: int,
+    like: Tensor,
+    more: str,
+) -> None:
+    """Start the kernel of packed copies, for one after another."""
+    high = pieces * -(-m // _N.HIGH)
+    for left, right, *these in copies:
+        given = left, right, *ends, *these, *_types(ends[0], ends[1])
+        start("products.cl", "product_packed", high * these[-1], like, *given, more=more)
+
+
+def sum_pieces(
+    file: str,
+    count: int,
+    pieces: Tensor,
+    bias: Tensor | None,
+    out: Tensor,
+    given: bytes,
+    factors: tuple[bytes, bytes],
+    more: str,
+) -> None:
+    """Add up `count` sums that a product wrote in pieces; given: its struct."""
+    rest = pieces, bias, out, given, *factors, *_types(bias, out)
+    start(file, "sum_pieces", count, out, *rest, more=more)
 
 
 WIDE_GROUP = 256
@@ -186,7 +222,8 @@ def tiles(like: Tensor, tile: int, a_turned: int, b_turned: int = 0) -> str:
     more = f"{stored(like)} -DROWS={tile} -DCOLUMNS={tile} -DA_TURNED={a_turned}"
     more += f" -DB_TURNED={b_turned}"
     fast = like.dtype is dtypes.float32 and switches.matmul.allow_tf32
-    return f"{more} -DTF32" if fast and choices.has_tf32(like._accelerator) else more
+    device: Any = like._accelerator
+    return f"{more} -DTF32" if fast and choices.has_tf32(device) else more
 
 
 def _copies(
