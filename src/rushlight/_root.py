@@ -18,6 +18,7 @@ from ._base import determinism as _determinism
 from ._base import device as _device
 from ._base import dtypes as _dtypes
 from ._base import errors as _errors
+from ._base import precision as _precision
 from ._base import size as _size
 from ._base.dtypes import dtype
 
@@ -204,9 +205,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     >>> torch.get_float32_matmul_precision()
     'highest'
     """
-    from .backends.cuda import matmul as switches
-
-    switches.allow_tf32 = precision in ("high", "medium")
+    _precision.matmul.allow_tf32 = precision in ("high", "medium")
 
 
 def get_float32_matmul_precision() -> str:
@@ -215,9 +214,7 @@ def get_float32_matmul_precision() -> str:
     >>> torch.get_float32_matmul_precision()
     'highest'
     """
-    from .backends.cuda import matmul as switches
-
-    return "high" if switches.allow_tf32 else "highest"
+    return "high" if _precision.matmul.allow_tf32 else "highest"
 
 
 def _exports() -> dict[str, Any]:

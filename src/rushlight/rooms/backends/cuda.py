@@ -1,4 +1,4 @@
-"""torch.backends.cuda: its switches, kept and without effect; CUDA is not here."""
+"""torch.backends.cuda: its switches, kept and without effect, apart from `matmul.allow_tf32`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from .._base.missing import missing_name as _missing_name
-
-
-class _Matmul:
-    allow_tf32 = False
-    allow_fp16_reduced_precision_reduction = True
-    allow_bf16_reduced_precision_reduction = True
-
-
-matmul: _Matmul = _Matmul()
+from .._base.precision import matmul as matmul
 
 
 def is_built() -> bool:

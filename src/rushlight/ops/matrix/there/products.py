@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from .... import _core
 from ...._base import dtypes
 from ...._base.outside import np
+from ...._base.precision import matmul as matmul_precision
 from ...._core import Tensor, kernels
 from ...._devices import choices
 from ...._devices.accelerators import numbered
@@ -31,7 +32,6 @@ from ...._devices.launch import (
     takes,
 )
 from ...._devices.there import numbers_of, struct_of, there
-from ....backends import cuda as switches
 from .. import fused_products
 
 _N = numbers_of("products.cl")
@@ -230,7 +230,7 @@ def tiles(like: Tensor, tile: int, a_turned: int, b_turned: int = 0) -> str:
     """The compiler's options for tiles.cl."""
     more = f"{stored(like)} -DROWS={tile} -DCOLUMNS={tile} -DA_TURNED={a_turned}"
     more += f" -DB_TURNED={b_turned}"
-    fast = like.dtype is dtypes.float32 and switches.matmul.allow_tf32
+    fast = like.dtype is dtypes.float32 and matmul_precision.allow_tf32
     device: Any = like._accelerator
     return f"{more} -DTF32" if fast and choices.has_tf32(device) else more
 
