@@ -18,7 +18,6 @@ from ._base import determinism as _determinism
 from ._base import device as _device
 from ._base import dtypes as _dtypes
 from ._base import errors as _errors
-from ._base import precision as _precision
 from ._base import size as _size
 from ._base.dtypes import dtype
 
@@ -205,7 +204,9 @@ def set_float32_matmul_precision(precision: str) -> None:
     >>> torch.get_float32_matmul_precision()
     'highest'
     """
-    _precision.matmul.allow_tf32 = precision in ("high", "medium")
+    from ._base.precision import matmul as switches
+
+    switches.allow_tf32 = precision in ("high", "medium")
 
 
 def get_float32_matmul_precision() -> str:
@@ -214,7 +215,9 @@ def get_float32_matmul_precision() -> str:
     >>> torch.get_float32_matmul_precision()
     'highest'
     """
-    return "high" if _precision.matmul.allow_tf32 else "highest"
+    from ._base.precision import matmul as switches
+
+    return "high" if switches.allow_tf32 else "highest"
 
 
 def _exports() -> dict[str, Any]:
