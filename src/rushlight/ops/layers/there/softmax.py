@@ -13,8 +13,8 @@ from typing import Any
 from .... import _core
 from ...._core import Tensor, kernels
 from ...._devices import choices
-from ...._devices.launch import GROUP, code, computed, empty, made, rows, start
 from ...._devices.accelerators import numbered
+from ...._devices.launch import GROUP, code, computed, empty, made, rows, start
 from ...._devices.there import there
 
 
