@@ -1,8 +1,10 @@
-// Convolutions of one to three dimensions and their two gradients: products of a matrix with patches of images, which are read
-// where they lie. Strides are in bytes; of fewer dimensions than three, the first have size 1.
+// Convolutions of one to three dimensions and their two gradients: products of a matrix with
+// patches of images, which are read where they lie. Strides are in bytes; of fewer dimensions than
+// three, the first have size 1.
 //
-// A column of the product is (u, v0, v1, v2), a term of its sums (q, r0, r1, r2). What both see of the image is, in each
-// dimension, the place (v * by_v + r * by_r + shift) / over, where that is a whole number within the image; else it is zero.
+// A column of the product is (u, v0, v1, v2), a term of its sums (q, r0, r1, r2). What both see of
+// the image is, in each dimension, the place (v * by_v + r * by_r + shift) / over, where that is a
+// whole number within the image; else it is zero.
 //
 //                          row      u        v                   q        r
 //   the result             out      -        place               in       tap of the kernel
@@ -38,8 +40,9 @@ FUNCTION i64 seen(const Geometry *g, int d, i64 v, i64 r) {
 #include "products.cl"
 #ifdef __CUDACC__
 
-// The same as tiles (tiles.cl), the columns' elements gathered one by one. With IMAGES a product of all images at once, of which a tap
-// is a part; without, the weight's gradient, of which an image is a part, and each group and tap have a stack.
+// The same as tiles (tiles.cl), the columns' elements gathered one by one. With IMAGES a product of
+// all images at once, of which a tap is a part; without, the weight's gradient, of which an image
+// is a part, and each group and tap have a stack.
 #ifdef IMAGES
 
 // An item brings neighbouring terms, channels, of one column.
@@ -105,7 +108,8 @@ TILES convolve_tiles(BUFFER(a), BUFFER(x), BUFFER(bias), BUFFER(out), Product p,
 }
 #else
 
-// An item brings what one tap sees from neighbouring places, of several channels: terms of several columns. Parts are images.
+// An item brings what one tap sees from neighbouring places, of several channels: terms of several
+// columns. Parts are images.
 template <int LINES>
 struct Seen : Tile<LINES, false> {
   using Here = Tile<LINES, false>;
@@ -215,9 +219,10 @@ KERNEL convolve(BUFFER(a), BUFFER(x), BUFFER(bias), BUFFER(out), Geometry g, i64
   }
 }
 
-// The columns of the product in the order in which `product_packed` (products.cl) reads them: of BROAD columns, which are a panel, the
-// first term of each, then the second. Panels of all stacks are counted, and `panels` of them copied, from number `first` on. A work item
-// copies the terms of one q.
+// The columns of the product in the order in which `product_packed` (products.cl) reads them: of
+// BROAD columns, which are a panel, the first term of each, then the second. Panels of all stacks
+// are counted, and `panels` of them copied, from number `first` on. A work item copies the terms of
+// one q.
 
 KERNEL pack_columns(BUFFER(x), BUFFER(to), Geometry g, i64 first, i64 panels, i64 type) {
   const i64 q = ITEM % g.r[0], panel = first + ITEM / g.r[0], across = (g.columns + BROAD - 1) / BROAD;
@@ -274,7 +279,8 @@ typedef struct {
   i64 taps[2], stride[2], padding[2], dilation[2];
 } Patches;
 
-// From images (planes, height, width) to columns (planes, kernel_height * kernel_width, rows * columns).
+// From images (planes, height, width) to columns (planes, kernel_height * kernel_width, rows *
+// columns).
 KERNEL to_columns(BUFFER(x), BUFFER(out), Patches g, i64 items, i64 type) {
   if (ITEM >= items) return;
   i64 rest = ITEM;

@@ -100,8 +100,10 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
     columns, terms, chosen = prod(c.v), prod(c.r), choices.row(device)
     if numbered(device).facts.is_cpu and out.numel() * terms >= chosen.least_convolution:
         return _run_packed(c, added)
-    sizes = c.rows, c.images * columns, terms
-    way, tile = choices.product(device, a.dtype, sizes, terms, c.groups)
+    sizes, stacks = (c.rows, c.images * columns, terms), c.groups
+    if c.kind == "weight":
+        sizes, stacks = (c.rows, c.v[0], terms), c.groups * prod(c.v[1:])
+    way, tile = choices.product(device, a.dtype, sizes, terms, stacks)
     if way == "TILES" and terms < 1 << 31:
         return out if _run_single(c, added) else _run_tiles(c, added, tile)
     work_items = c.images * c.groups * -(-c.rows // _N.TILE) * -(-columns // _N.TILE)

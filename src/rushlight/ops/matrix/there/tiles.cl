@@ -1,8 +1,10 @@
-// Products on NVIDIA GPUs, in CUDA C++. A group of ITEMS computes ROWS x COLUMNS elements: slices of both operands are on their way into
-// shared memory while an earlier one is multiplied, by tensor cores where MULTIPLY names an instruction of theirs, else in T.
+// Products on NVIDIA GPUs, in CUDA C++. A group of ITEMS computes ROWS x COLUMNS elements: slices
+// of both operands are on their way into shared memory while an earlier one is multiplied, by
+// tensor cores where MULTIPLY names an instruction of theirs, else in T.
 //
-// An operand is lines, the rows of a and the columns of b, of terms. It comes by chunks of 16 bytes: PER terms of a line, or, where it
-// is TURNED, PER lines at a term. A slice is SLICE terms of each line. Beyond the ends all is zero.
+// An operand is lines, the rows of a and the columns of b, of terms. It comes by chunks of 16
+// bytes: PER terms of a line, or, where it is TURNED, PER lines at a term. A slice is SLICE terms
+// of each line. Beyond the ends all is zero.
 #ifdef __CUDACC__
 #include "gpu.cl"
 #if STORED == TYPE_BFLOAT16
@@ -18,7 +20,8 @@ typedef u16 Element;
 typedef T Element;
 #endif
 
-// A multiprocessor has two groups of a kernel at a time, so that one multiplies while the other waits; TF32 needs more registers.
+// A multiprocessor has two groups of a kernel at a time, so that one multiplies while the other
+// waits; TF32 needs more registers.
 #ifdef TF32
 #define TILES KERNEL_OF(256)
 #else
@@ -41,12 +44,14 @@ struct Tile {
   static constexpr int LINES = LINES_, LENGTH = TURNED_ ? LINES / PER : SLICE / PER, CHUNKS = LINES * SLICE / PER / ITEMS;
   static constexpr bool TURNED = TURNED_;
 #ifdef MULTIPLY
-  // Rows lie as in memory, and chunks within them so that the eight that a matrix of ldmatrix has are in different banks.
+  // Rows lie as in memory, and chunks within them so that the eight that a matrix of ldmatrix has
+  // are in different banks.
   static constexpr int SPACE = LINES * SLICE / PER;
   static int slot(u32 row, u32 chunk) { return row * LENGTH + (chunk ^ (LENGTH >= 8 ? row & 7 : row / (8 / LENGTH) % LENGTH)); }
   static void put(uint4 *stage, int row, int chunk, const Chunk &value) { stage[slot(row, chunk)] = value.whole; }
 
-  // Terms of 32 bytes of 16 lines, as a fragment of a; of b, halves 0 and 2 are a fragment of the first 8, 1 and 3 of the others.
+  // Terms of 32 bytes of 16 lines, as a fragment of a; of b, halves 0 and 2 are a fragment of the
+  // first 8, 1 and 3 of the others.
   static void fragment(u32 found[4], const uint4 *stage, int line, int step) {
     const int lane = MEMBER % 32, row = lane % 8, left = lane / 8 % 2 * 8, right = lane / 16;
     if constexpr (!TURNED) {
@@ -63,7 +68,8 @@ struct Tile {
       for (int i = 0; i < 4; ++i) found[i] = to_tf32(AS_FLOAT(found[i]));
   }
 #else
-  // All lines of a term lie side by side, whichever way they came; a chunk more keeps stores out of each other's banks.
+  // All lines of a term lie side by side, whichever way they came; a chunk more keeps stores out of
+  // each other's banks.
   static constexpr int WIDTH = LINES / PER + 1, SPACE = SLICE * WIDTH;
   static void put(uint4 *stage, int row, int chunk, const Chunk &value) {
     if constexpr (TURNED)
@@ -92,8 +98,8 @@ struct Slices {
   }
 };
 
-// A matrix of any strides, in bytes, which the parts of a sum have at places `next_part` apart. An item brings chunk MEMBER % LENGTH of every STEP-th
-// row of a slice.
+// A matrix of any strides, in bytes, which the parts of a sum have at places `next_part` apart. An
+// item brings chunk MEMBER % LENGTH of every STEP-th row of a slice.
 template <int LINES, bool TURNED>
 struct Matrix : Tile<LINES, TURNED> {
   using Here = Tile<LINES, TURNED>;
@@ -118,7 +124,8 @@ struct Matrix : Tile<LINES, TURNED> {
   // Whether chunk i of the item lies side by side in memory.
   bool whole(int i) const { return side_by_side && ((u64)now & 15) == 0 && row() + i * STEP < rows && along >= PER; }
 
-  // Start to bring the next slice. Copies of whole chunks go on by themselves; others are waited for, in registers.
+  // Start to bring the next slice. Copies of whole chunks go on by themselves; others are waited
+  // for, in registers.
   void bring(uint4 *stage, const Slices &slice) {
     const int count = slice.count();
     rows = TURNED ? count : lines, along = (TURNED ? lines : count) - chunk() * PER;
@@ -157,7 +164,8 @@ struct Matrix : Tile<LINES, TURNED> {
   }
 };
 
-// The sums of an item, DOWN x ALONG of the group's: the instruction's way round, or groups of neighbours 16 groups apart.
+// The sums of an item, DOWN x ALONG of the group's: the instruction's way round, or groups of
+// neighbours 16 groups apart.
 struct Sums {
   static constexpr int DOWN = ROWS / 16, ALONG = COLUMNS / 16;
 #ifdef MULTIPLY
@@ -204,7 +212,8 @@ struct Sums {
 #endif
 };
 
-// The number of the group, read anew: what follows from it is computed again after the loop, and takes no registers there.
+// The number of the group, read anew: what follows from it is computed again after the loop, and
+// takes no registers there.
 FUNCTION u32 group_anew() {
 #ifdef HERE
   return (u32)GROUP_NUMBER;
@@ -228,7 +237,8 @@ struct Share {
   }
 };
 
-// Slice n is multiplied while slice n + AHEAD is brought, into the place of slice n - 1; of_a and of_b: shared memory for STAGES slices.
+// Slice n is multiplied while slice n + AHEAD is brought, into the place of slice n - 1; of_a and
+// of_b: shared memory for STAGES slices.
 template <class A, class B>
 FUNCTION void multiply(A &a, B &b, uint4 *of_a, uint4 *of_b, Slices slices, const Share &share, Sums &sums) {
   int brought = share.from, next = 0;  // slices, and the place of the next
