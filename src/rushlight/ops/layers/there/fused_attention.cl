@@ -73,7 +73,7 @@ FUNCTION void slope_of(float *score, float *slope, const Problem &p, const u8 *m
       BUFFER(second), GIVEN Problem p, GIVEN Rows of_row_1, GIVEN Rows of_row_2, GIVEN Rows of_column_1, GIVEN Rows of_column_2, \
       GIVEN Rows of_first, GIVEN Rows of_second, float scale
 
-#if SIZE_OF_X == 2
+#if X != TYPE_FLOAT32
 // ---- halves: by tensor cores. A warp has 16 rows of the scores; lane l holds of eight columns the two from 2 (l % 4) on, of row l / 4
 // and of the row eight below (the fragments of mma.m16n8k16).
 

@@ -58,7 +58,7 @@ class Fused:
         self.group = query.shape[-3] // shape[-3] if query.dim() > 2 else 1
         self.sizes = query.shape[-2], shape[-2]
         column, laid = 0, bytes(_LAYOUT)
-        self.more = f"-DWARPS -DX={code(query)} -DDEPTH={depth} -DSIZE_OF_X={query.element_size()}"
+        self.more = f"-DWARPS -DX={code(query)} -DDEPTH={depth}"
         if mask is not None:
             steps = [0 if n == 1 else s for n, s in zip(mask.shape, mask.stride(), strict=True)]
             steps = [0] * (query.dim() - mask.dim()) + steps
