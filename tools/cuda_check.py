@@ -55,10 +55,10 @@ def compiled(nvrtc: ctypes.CDLL, text: str, name: str, architecture: str) -> str
     return log.value.decode() or f"error {code}" if code else ""
 
 
-PARTS = "prelude", "elementary", "pairs", "vectors", "gpu"
+PARTS = "prelude", "elementary", "pairs", "vectors", "gpu", "tiles"
 """Files that others include."""
 HELD = [f"-DHELD={n}" for n in (0, 1, 8)]
-TILES = [
+FUSED = [
     f"-DDEPTH={depth} {more} {mask}"
     for depth, mask in ((32, ""), (64, ""), (128, ""), (64, "-DM=TYPE_BOOL"))
     for more in ("-DFORWARD", "-DDOTS", "-DBY_QUERY", "-DBY_KEY")
@@ -68,7 +68,7 @@ REDUCTIONS = [
     for how, taken in ((0, 0), (0, 5), (0, 6), (1, 1), (2, 0), (3, 2))
 ]
 NORMS = [f"-DW=TYPE_FLOAT32 {held}" for held in HELD] + ["-DAT_ONCE=1", ""]
-BY_WARPS = {"softmax": HELD, "norms": NORMS, "reductions": REDUCTIONS, "fused_attention": TILES}
+BY_WARPS = {"softmax": HELD, "norms": NORMS, "reductions": REDUCTIONS, "fused_attention": FUSED}
 """The options of kernels that count on warps."""
 OTHERS = {"products": ["-DTILED"], "softmax": ["-DGROUPS"]}
 X = {
@@ -79,9 +79,24 @@ X = {
 """Types of elements, by the type that elements are computed in."""
 
 
+def tiles(stem: str, computed: str) -> list[str]:
+    """The options with which products are computed by tiles: types, transpositions, sizes."""
+    kinds = {"float32": ["FLOAT32", "FLOAT32 -DTF32", "FLOAT16", "BFLOAT16"], "float64": ["FLOAT64"]}
+    ways = {
+        "products": [f"-DA_TURNED={a} -DB_TURNED={b}" for a in (0, 1) for b in (0, 1)],
+        "convolution": ["-DA_TURNED=0", "-DA_TURNED=0 -DIMAGES"],
+    }
+    return [
+        f"-DROWS={size} -DCOLUMNS={size} {way} -DSTORED=TYPE_{kind}"
+        for kind in kinds.get(computed, ())
+        for size in ((64,) if computed == "float64" else (64, 128))
+        for way in ways.get(stem, ())
+    ]
+
+
 def options(stem: str, computed: str) -> list[str]:
     """All options with which a file is compiled."""
-    found = ["", *OTHERS.get(stem, [])]
+    found = ["", *OTHERS.get(stem, []), *tiles(stem, computed)]
     if computed == "int64" and stem != "reductions":
         return found
     warps = [] if stem == "fused_attention" and computed != "float32" else BY_WARPS.get(stem, [])

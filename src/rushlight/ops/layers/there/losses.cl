@@ -114,4 +114,29 @@ KERNEL reduced(BUFFER(sums), BUFFER(weights), BUFFER(out), i64 type, i64 parts, 
   }
   store(out, out_at, (int)type, weights ? sum / total : (mean ? sum / (T)divisor : sum));
 }
+
+#ifdef WARPS
+#include "vectors.cl"
+
+#define AT_ONCE 4096  // values that a group adds up
+
+// The sum of values that a group goes through, for each of its work items.
+FUNCTION T sum_of(const T *values, i64 n) {
+  T sum = 0;
+  for (i64 i = MEMBER; i < n; i += WIDE_GROUP) sum += values[i];
+  return fold<Sum>(sum, WIDE_GROUP);
+}
+
+KERNEL_OF(WIDE_GROUP) add_up_all(BUFFER(values), BUFFER(sums), i64 items) {
+  const i64 first = GROUP_NUMBER * AT_ONCE;
+  const T sum = sum_of(OF(const T, values) + first, items - first < AT_ONCE ? items - first : AT_ONCE);
+  if (MEMBER == 0) OF(T, sums)[GROUP_NUMBER] = sum;
+}
+
+KERNEL_OF(WIDE_GROUP) reduced_all(BUFFER(sums), BUFFER(weights), BUFFER(out), i64 type, i64 parts, i64 mean, i64 divisor) {
+  const T sum = sum_of(OF(const T, sums), parts);
+  const T total = weights ? sum_of(OF(const T, weights), parts) : mean ? (T)divisor : 1;
+  if (MEMBER == 0) store(out, out_at, (int)type, sum / total);
+}
+#endif
 #endif

@@ -27,11 +27,11 @@ from ...._devices.launch import (
 )
 from ...._devices.there import numbers_of, there
 from ...layout.there.rearranging import zeros
-from ...reduction.there.reductions import reduce
 from .. import class_loss, loss, margin_loss
 
 _N, _SUM = numbers_of("losses.cl"), numbers_of("reductions.cl").COMBINE_SUM
 _FILE = "losses.cl"
+WIDE_GROUP = numbers_of("vectors.cl").WIDE_GROUP
 _NONE, _MEAN = 0, 1  # of Reduction
 _PARTS, _SHORTEST = 1024, 256  # parts at most that are summed alone, and elements of one at least
 
@@ -44,9 +44,16 @@ def _number(like: Tensor) -> Tensor:
 def _summed(values: Tensor) -> Tensor:
     """Sums of parts of the elements."""
     n = values.numel()
-    if processors(values) and n:
-        axes = tuple(range(values.dim()))
-        return reduce(values, axes, False, _SUM, values.dtype).view(1)
+    if processors(values):
+        parts = -(-n // _N.AT_ONCE)
+        if parts <= 1:
+            return values
+        sums = empty((parts,), values)
+        items = parts * WIDE_GROUP
+        start(_FILE, "add_up_all", items, values, values, sums, n, more="-DWARPS", group=WIDE_GROUP)
+        return _summed(sums)
+    if n <= _N.CHUNK:
+        return values
     parts = max(1, min(_PARTS, n // _SHORTEST))
     sums = empty((parts,), values)
     start(_FILE, "add_up", parts, values, values, sums, n, parts)
@@ -58,7 +65,11 @@ def _reduced(values: Tensor, out: Tensor, mean: bool, weights: Tensor | None = N
     sums = _summed(values)
     totals = None if weights is None else _summed(weights)
     sizes = code(out), sums.numel(), int(mean), values.numel()
-    start(_FILE, "reduced", 1, values, sums, totals, out, *sizes)
+    if processors(values):
+        arguments = sums, totals, out, *sizes
+        start(_FILE, "reduced_all", 1, values, *arguments, more="-DWARPS", group=WIDE_GROUP)
+    else:
+        start(_FILE, "reduced", 1, values, sums, totals, out, *sizes)
     return out
 
 
