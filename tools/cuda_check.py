@@ -57,9 +57,9 @@ def compiled(nvrtc: ctypes.CDLL, text: str, name: str, architecture: str) -> str
 
 PARTS = "prelude", "elementary", "pairs", "vectors", "gpu", "tiles"
 """Files that others include."""
-HELD = [f"-DHELD={n}" for n in (0, 1, 2, 4, 8)]
+HELD = [f"-DHELD={n}" for n in (0, 1, 8)]
 FUSED = [
-    f"-DDEPTH={depth} -DSIZE_OF_X=2 {more} {mask}"
+    f"-DDEPTH={depth} {more} {mask}"
     for depth, mask in ((32, ""), (64, ""), (128, ""), (64, "-DM=TYPE_BOOL"))
     for more in ("-DFORWARD", "-DDOTS", "-DBY_QUERY", "-DBY_KEY")
 ]
@@ -100,9 +100,8 @@ def options(stem: str, computed: str) -> list[str]:
     found = ["", *OTHERS.get(stem, []), *tiles(stem, computed)]
     if computed == "int64" and stem != "reductions":
         return found
-    types = X[computed][1:] if stem == "fused_attention" else X[computed]
-    warps = BY_WARPS.get(stem, [])
-    return found + [f"-DWARPS -DX=TYPE_{kind} {more}" for kind in types for more in warps]
+    warps = [] if stem == "fused_attention" and computed != "float32" else BY_WARPS.get(stem, [])
+    return found + [f"-DWARPS -DX=TYPE_{kind} {more}" for kind in X[computed] for more in warps]
 
 
 def programs() -> list[tuple[str, str]]:

@@ -2,7 +2,8 @@
 // tile of queries and a tile of keys in registers, and goes on to the next tile. DEPTH is the size of a head, X the type of elements; M
 // is the mask's where there is one.
 //
-// A head has the matrix at place_of(&heads, head), with rows `row` bytes apart; heads of a group share keys and values. Logarithms of sums of exponentials are as in attention.cl.
+// A head has the matrix at place_of(&heads, head), with rows `row` bytes apart; heads of a group share keys and values. Logarithms of
+// sums of exponentials are as in attention.cl.
 #if defined(__CUDACC__) && defined(DEPTH)
 #include "gpu.cl"
 #include "vectors.cl"
@@ -40,7 +41,39 @@ FUNCTION int all_shown(const Problem &p, i64 query, i64 key) {
 #endif
 }
 
-#if SIZE_OF_X == 2
+#ifdef DOTS
+// Of each row of the result the product with its gradient: eight elements a work item.
+KERNEL_OF(WIDE_GROUP) attention_dots(BUFFER(g), BUFFER(out), BUFFER(dots), GIVEN Problem p, GIVEN Rows of_g, GIVEN Rows of_out) {
+  const i64 line = quotient(ITEM, DEPTH / 8), head = quotient(line, p.queries), query = line - head * p.queries;
+  const i64 n = head < p.heads ? 8 : 0, column = ITEM % (DEPTH / 8) * 8 * SIZE(X);
+  const Few<X, 8> one = fetch<X, 8>(head_of(g, g_at, of_g, n ? head : 0) + query * of_g.row + column, n);
+  const Few<X, 8> other = fetch<X, 8>(head_of(out, out_at, of_out, n ? head : 0) + query * of_out.row + column, n);
+  float sum = 0;
+#pragma unroll
+  for (int j = 0; j < 8; ++j) sum += one.value(j) * other.value(j);
+  sum = fold<Sum>(sum, DEPTH / 8);
+  if (n && ITEM % (DEPTH / 8) == 0) OF(float, dots)[line] = sum;
+}
+
+#else
+// A score becomes its weight, and the gradient of the weight that of the score.
+FUNCTION void slope_of(float *score, float *slope, const Problem &p, const u8 *mask, i64 head, i64 query, i64 key, float logarithm,
+                       float product, float scale) {
+  const float scaled = shown(*score * scale, p, mask, head, query, key);
+  *score = logarithm == INFINITE ? 0 : exp2f((scaled - logarithm) * LOG2E);
+  *slope = *score * (*slope - product);
+}
+
+// Gradients. Without BY_KEY a group has rows of queries, and goes through the keys: row_1 are queries, row_2 gradients of results,
+// column_1 keys, column_2 values; first becomes the gradient of queries. With BY_KEY a group has rows of keys, and goes through the
+// queries of all heads that share the keys: row_1 are keys, row_2 values, column_1 queries, column_2 gradients of results; first and
+// second become the gradients of keys and of values.
+#define GRADIENT_PARAMETERS                                                                                                      \
+  BUFFER(row_1), BUFFER(row_2), BUFFER(column_1), BUFFER(column_2), BUFFER(mask), BUFFER(sums), BUFFER(dots), BUFFER(first),     \
+      BUFFER(second), GIVEN Problem p, GIVEN Rows of_row_1, GIVEN Rows of_row_2, GIVEN Rows of_column_1, GIVEN Rows of_column_2, \
+      GIVEN Rows of_first, GIVEN Rows of_second, float scale
+
+#if X != TYPE_FLOAT32
 // ---- halves: by tensor cores. A warp has 16 rows of the scores; lane l holds of eight columns the two from 2 (l % 4) on, of row l / 4
 // and of the row eight below (the fragments of mma.m16n8k16).
 
@@ -196,24 +229,7 @@ KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out)
   }
   put_sums((u8 *)head_of(out, out_at, of_out, head), of_out.row, row, p.queries, made, factor);
 }
-#elif defined(DOTS)
-// Of each row of the result the product with its gradient: eight elements a work item.
-KERNEL_OF(WIDE_GROUP) attention_dots(BUFFER(g), BUFFER(out), BUFFER(dots), GIVEN Problem p, GIVEN Rows of_g, GIVEN Rows of_out) {
-  const i64 line = quotient(ITEM, DEPTH / 8), head = quotient(line, p.queries), query = line - head * p.queries;
-  const i64 n = head < p.heads ? 8 : 0, column = ITEM % (DEPTH / 8) * 16;
-  const Few<X, 8> one = fetch<X, 8>(head_of(g, g_at, of_g, n ? head : 0) + query * of_g.row + column, n);
-  const Few<X, 8> other = fetch<X, 8>(head_of(out, out_at, of_out, n ? head : 0) + query * of_out.row + column, n);
-  float sum = 0;
-#pragma unroll
-  for (int j = 0; j < 8; ++j) sum += one.value(j) * other.value(j);
-  sum = fold<Sum>(sum, DEPTH / 8);
-  if (n && ITEM % (DEPTH / 8) == 0) OF(float, dots)[line] = sum;
-}
 #else
-// Gradients. Without BY_KEY a group has rows of queries, and goes through the keys: row_1 are queries, row_2 gradients of results,
-// column_1 keys, column_2 values; first becomes the gradient of queries. With BY_KEY a group has rows of keys, and goes through the
-// queries of all heads that share the keys: row_1 are keys, row_2 values, column_1 queries, column_2 gradients of results; first and
-// second become the gradients of keys and of values.
 #define COLUMNS 32
 #if DEPTH > 64
 #define HIGH 32
@@ -223,10 +239,7 @@ KERNEL_OF(WIDE_GROUP) attention_dots(BUFFER(g), BUFFER(out), BUFFER(dots), GIVEN
 #define ITEMS 128
 #endif
 
-KERNEL_OF(ITEMS) attention_gradient(BUFFER(row_1), BUFFER(row_2), BUFFER(column_1), BUFFER(column_2), BUFFER(mask), BUFFER(sums),
-                                    BUFFER(dots), BUFFER(first), BUFFER(second), GIVEN Problem p, GIVEN Rows of_row_1,
-                                    GIVEN Rows of_row_2, GIVEN Rows of_column_1, GIVEN Rows of_column_2, GIVEN Rows of_first,
-                                    GIVEN Rows of_second, float scale) {
+KERNEL_OF(ITEMS) attention_gradient(GRADIENT_PARAMETERS) {
   __shared__ __align__(16) u16 rows[2][HIGH * STEP], columns[2][COLUMNS * STEP];
   __shared__ float logarithms[COLUMNS], products[COLUMNS];
 #ifdef BY_KEY
@@ -291,9 +304,7 @@ KERNEL_OF(ITEMS) attention_gradient(BUFFER(row_1), BUFFER(row_2), BUFFER(column_
           const float logarithm = query < n_rows ? OF(const float, sums)[of] : INFINITE;
           const float product = query < n_rows ? OF(const float, dots)[of] : 0;
 #endif
-          const float score = shown(s[m][j] * scale, p, mask + mask_at, other, query, key);
-          s[m][j] = logarithm == INFINITE ? 0 : exp2f((score - logarithm) * LOG2E);
-          slopes[m][j] = s[m][j] * (slopes[m][j] - product);
+          slope_of(&s[m][j], &slopes[m][j], p, mask + mask_at, other, query, key, logarithm, product, scale);
         }
       }
       add_product<COLUMNS / 8>(to_first, slopes, columns[0]);
@@ -311,10 +322,15 @@ KERNEL_OF(ITEMS) attention_gradient(BUFFER(row_1), BUFFER(row_2), BUFFER(column_
 #endif
 
 #else
-// ---- float32: 128 work items have a tile of 16 * RUN rows and 32 columns. Item i has rows i / 8 + 16 a and columns i % 8 + 8 b, so that
-// those of a row are neighbours in a warp.
+// ---- float32: 128 work items have a tile of 16 * RUN rows and 8 * SPAN columns. Item i has rows i / 8 + 16 a and columns i % 8 + 8 b,
+// so that the items of a row are neighbours in a warp.
 
-enum { STEP = DEPTH + 4, COLUMNS = 32, P_STEP = COLUMNS + 4, RUN = DEPTH > 64 ? 2 : 4, HIGH = 16 * RUN };
+#ifdef FORWARD
+enum { RUN = DEPTH > 64 ? 2 : 4, SPAN = 4 };
+#else
+enum { RUN = DEPTH > 64 ? 1 : 2, SPAN = 2 * RUN };
+#endif
+enum { STEP = DEPTH + 4, COLUMNS = 8 * SPAN, P_STEP = COLUMNS + 4, HIGH = 16 * RUN };
 #define LINE (MEMBER / 8)
 #define SIDE (MEMBER % 8)
 
@@ -327,22 +343,25 @@ FUNCTION void bring(float *tile, const u8 *from, i64 row, i64 first, i64 end, in
 }
 
 // s = the products of rows of one tile and rows of another, each an item's.
-FUNCTION void multiply_rows(float s[RUN][4], const float *one, const float *other) {
+FUNCTION void multiply_rows(float s[RUN][SPAN], const float *one, const float *other) {
 #pragma unroll
-  for (int a = 0; a < RUN; ++a) s[a][0] = s[a][1] = s[a][2] = s[a][3] = 0;
+  for (int a = 0; a < RUN; ++a) {
+#pragma unroll
+    for (int b = 0; b < SPAN; ++b) s[a][b] = 0;
+  }
 #pragma unroll 4
   for (int k = 0; k < DEPTH; k += 4) {
-    Few<X, 4> left[RUN], right[4];
+    Few<X, 4> left[RUN], right[SPAN];
 #pragma unroll
     for (int a = 0; a < RUN; ++a) left[a] = *(const Few<X, 4> *)(one + (LINE + 16 * a) * STEP + k);
 #pragma unroll
-    for (int b = 0; b < 4; ++b) right[b] = *(const Few<X, 4> *)(other + (SIDE + 8 * b) * STEP + k);
+    for (int b = 0; b < SPAN; ++b) right[b] = *(const Few<X, 4> *)(other + (SIDE + 8 * b) * STEP + k);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
 #pragma unroll
       for (int a = 0; a < RUN; ++a) {
 #pragma unroll
-        for (int b = 0; b < 4; ++b) s[a][b] = fmaf(left[a].items[j], right[b].items[j], s[a][b]);
+        for (int b = 0; b < SPAN; ++b) s[a][b] = fmaf(left[a].items[j], right[b].items[j], s[a][b]);
       }
     }
   }
@@ -395,7 +414,7 @@ KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out)
 #pragma unroll
   for (int a = 0; a < RUN; ++a) most[a] = -INFINITE, total[a] = 0;
   for (i64 first = 0; first < last; first += COLUMNS) {
-    float s[RUN][4];
+    float s[RUN][SPAN];
     BARRIER;
     bring(tile, keys, of_k.row, first, p.keys, COLUMNS);
     BARRIER;
@@ -404,7 +423,7 @@ KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out)
     for (int a = 0; a < RUN; ++a) {
       float best = most[a], part = 0;
 #pragma unroll
-      for (int b = 0; b < 4; ++b) {
+      for (int b = 0; b < SPAN; ++b) {
         s[a][b] = shown(s[a][b] * scale, p, mask + mask_at, head, begin + LINE + 16 * a, first + SIDE + 8 * b);
         best = Most::of(best, s[a][b]);
       }
@@ -412,7 +431,7 @@ KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out)
       for (int step = 4; step; step /= 2) best = Most::of(best, __shfl_xor_sync(WHOLE_WARP, best, step));
       const float shift = best == -INFINITE ? 0 : best, less = exp(most[a] - shift);
 #pragma unroll
-      for (int b = 0; b < 4; ++b) {
+      for (int b = 0; b < SPAN; ++b) {
         const float weight = exp(s[a][b] - shift);
         part += weight;
         weights[(LINE + 16 * a) * P_STEP + SIDE + 8 * b] = weight;
@@ -438,6 +457,68 @@ KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out)
   }
   put_sums((u8 *)head_of(out, out_at, of_out, head), of_out.row, begin, p.queries, made, factor);
 }
+
+#else
+KERNEL_OF(128) attention_gradient(GRADIENT_PARAMETERS) {
+  __shared__ __align__(16) float rows[2][HIGH * STEP], columns[2][COLUMNS * STEP], weights[2][HIGH * P_STEP];
+#ifdef BY_KEY
+  const i64 n_rows = p.keys, n_columns = p.queries, members = p.group;
+#else
+  const i64 n_rows = p.queries, n_columns = p.keys, members = 1;
+#endif
+  const i64 blocks = (n_rows + HIGH - 1) / HIGH, head = GROUP_NUMBER / blocks, begin = GROUP_NUMBER % blocks * HIGH;
+#ifdef BY_KEY
+  const i64 from = p.causal ? begin / COLUMNS * COLUMNS : 0, last = n_columns;
+#else
+  const i64 from = 0, last = p.causal && begin + HIGH < n_columns ? begin + HIGH : n_columns;
+#endif
+  bring(rows[0], head_of(row_1, row_1_at, of_row_1, head), of_row_1.row, begin, n_rows, HIGH);
+  bring(rows[1], head_of(row_2, row_2_at, of_row_2, head), of_row_2.row, begin, n_rows, HIGH);
+  float to_first[RUN][DEPTH / 8] = {}, to_second[RUN][DEPTH / 8] = {}, scales[RUN], ones[RUN];
+  for (i64 member = 0; member < members; ++member) {
+    const i64 other = head * members + member;  // of queries
+    const u8 *one = head_of(column_1, column_1_at, of_column_1, other), *two = head_of(column_2, column_2_at, of_column_2, other);
+    for (i64 at = from; at < last; at += COLUMNS) {
+      float s[RUN][SPAN], slopes[RUN][SPAN];
+      BARRIER;
+      bring(columns[0], one, of_column_1.row, at, n_columns, COLUMNS);
+      bring(columns[1], two, of_column_2.row, at, n_columns, COLUMNS);
+      BARRIER;
+      multiply_rows(s, rows[0], columns[0]);
+      multiply_rows(slopes, rows[1], columns[1]);
+#pragma unroll
+      for (int a = 0; a < RUN; ++a) {
+#pragma unroll
+        for (int b = 0; b < SPAN; ++b) {
+          const int line = LINE + 16 * a, column = SIDE + 8 * b;
+#ifdef BY_KEY
+          const i64 query = at + column, key = begin + line;
+#else
+          const i64 query = begin + line, key = at + column;
+#endif
+          const i64 of = other * p.queries + query;
+          const float logarithm = query < p.queries ? OF(const float, sums)[of] : INFINITE;
+          const float product = query < p.queries ? OF(const float, dots)[of] : 0;
+          slope_of(&s[a][b], &slopes[a][b], p, mask + mask_at, other, query, key, logarithm, product, scale);
+          weights[0][line * P_STEP + column] = slopes[a][b];
+          weights[1][line * P_STEP + column] = s[a][b];
+        }
+      }
+      BARRIER;
+      add_product(to_first, weights[0], columns[0]);
+#ifdef BY_KEY
+      add_product(to_second, weights[1], columns[1]);
+#endif
+    }
+  }
+#pragma unroll
+  for (int a = 0; a < RUN; ++a) scales[a] = scale, ones[a] = 1;
+  if (first) put_sums((u8 *)head_of(first, first_at, of_first, head), of_first.row, begin, n_rows, to_first, scales);
+#ifdef BY_KEY
+  if (second) put_sums((u8 *)head_of(second, second_at, of_second, head), of_second.row, begin, n_rows, to_second, ones);
+#endif
+}
+#endif
 #endif
 #endif
 #endif

@@ -58,7 +58,7 @@ class Fused:
         self.group = query.shape[-3] // shape[-3] if query.dim() > 2 else 1
         self.sizes = query.shape[-2], shape[-2]
         column, laid = 0, bytes(_LAYOUT)
-        self.more = f"-DWARPS -DX={code(query)} -DDEPTH={depth} -DSIZE_OF_X={query.element_size()}"
+        self.more = f"-DWARPS -DX={code(query)} -DDEPTH={depth}"
         if mask is not None:
             steps = [0 if n == 1 else s for n, s in zip(mask.shape, mask.stride(), strict=True)]
             steps = [0] * (query.dim() - mask.dim()) + steps
@@ -106,8 +106,6 @@ class Fused:
     ) -> bool:
         """Whether the kernels wrote the gradients of queries, keys and values, those wanted."""
         query, key, value = self.given
-        if query.element_size() != 2:
-            return False
         queries, keys = self.sizes
         to = [None if t is None else _Matrix(t) for t in results]
         if any(t is not None and not t.fits for t in to):
@@ -117,7 +115,10 @@ class Fused:
         given = of_g.tensor, of_out.tensor, dots, self.problem, of_g.given, of_out.given
         pieces = self.heads * queries * query.shape[-1] // 8
         self._start("attention_dots", -(-pieces // WIDE_GROUP), WIDE_GROUP, *given, more="-DDOTS")
-        high = 32 if query.shape[-1] > 64 else 64
+        halves, wide = query.element_size() == 2, query.shape[-1] > 64
+        high, items = (32, 64) if wide else (64, 128)  # of a group
+        if not halves:
+            high, items = (16, 128) if wide else (32, 128)
 
         def run(heads: int, length: int, parts: list[_Matrix], to: Any, more: str) -> None:
             written = [None if t is None else t.tensor for t in to]
@@ -125,7 +126,7 @@ class Fused:
             tensors = *(m.tensor for m in parts), self.mask, sums, dots, *written
             given = *tensors, self.problem, *places, scale
             groups = heads * -(-length // high)
-            self._start("attention_gradient", groups, 2 * high, *given, more=more)
+            self._start("attention_gradient", groups, items, *given, more=more)
 
         if to[0] is not None:
             shared = _matrix(key, self.group), _matrix(value, self.group)
