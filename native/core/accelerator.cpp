@@ -382,7 +382,7 @@ PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, boo
   }
   asked_last = {there.name, writes};
   repeats::Key key = repeats::key_of(there, args, n, writes);
-  if (PyObject* result; repeats::again(key, &result)) return result;
+  if (PyObject * result; repeats::again(key, &result)) return result;
   for (int which = writes ? There::Write : There::Own; which <= (writes ? There::Write : There::Complex); ++which) {
     const Tensor* first = nullptr;
     if (!there.functions[which] || (there.takes[which] && !takes(*there.takes[which], args, n, first))) continue;

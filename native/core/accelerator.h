@@ -45,6 +45,10 @@ void raise_broken(const char* said);
 bool begin_report(DeviceType device, const std::string& what, const Tensor** memory, int64_t* call);
 // Raises what kernels reported of numbers that they could not use: after a wait for the device. -1 with an exception.
 int check_reports(DeviceType device);
+// Makes the memory for them. False with an exception.
+bool prepare_reports(DeviceType device);
+// Work that was captured may report, too: the next wait looks.
+void expect_reports(DeviceType device);
 
 // A call with tensors on an accelerator: by a kernel of the device, or by way of the host. `function` computes the call on the CPU;
 // a function that is no kernel gets ndarrays. A new reference, nullptr with an exception.
@@ -69,5 +73,7 @@ extern PyMethodDef kAcceleratorLaunchFunctions[];
 extern PyMethodDef kAcceleratorListFunctions[];
 extern PyMethodDef kAcceleratorProgramFunctions[];
 extern PyMethodDef kAcceleratorReportFunctions[];
+extern PyMethodDef kAcceleratorLibraryFunctions[];
+extern PyMethodDef kAcceleratorEventFunctions[];
 
 }  // namespace rushlight

@@ -47,6 +47,18 @@ Tensor* four_zeros(DeviceType device) {
 
 }  // namespace
 
+bool prepare_reports(DeviceType device) {
+  Reports& r = reports_of(device);
+  if (r.memory) return true;
+  Owned<Tensor> made(four_zeros(device));
+  if (!made) return false;
+  const std::lock_guard<std::mutex> guard(r.lock);
+  if (!r.memory) r.memory = made.release();
+  return true;
+}
+
+void expect_reports(DeviceType device) { reports_of(device).to_look_at.store(true); }
+
 void raise_broken(const char* said) {
   PyObject* type = callbacks.AcceleratorError.get();
   if (!type) return;
@@ -93,12 +105,8 @@ int check_reports(DeviceType device) {
 }
 
 bool begin_report(DeviceType device, const std::string& what, const Tensor** memory, int64_t* number) {
+  if (!prepare_reports(device)) return false;
   Reports& r = reports_of(device);
-  Owned<Tensor> made;
-  if (!r.memory) {
-    made = Owned<Tensor>(four_zeros(device));
-    if (!made) return false;
-  }
   std::string op = asked_of_device();
   if (op[0] == '_') op.erase(0, 1);
   const std::string end = op.size() > 4 ? op.substr(op.size() - 4) : "";
@@ -107,7 +115,6 @@ bool begin_report(DeviceType device, const std::string& what, const Tensor** mem
   Ref kept = Ref::borrow(reinterpret_cast<PyObject*>(site.code)), before;
   {
     const std::lock_guard<std::mutex> guard(r.lock);
-    if (!r.memory) r.memory = made.release();
     *number = ++r.calls;
     Call& slot = r.made[*number % kCalls];
     slot.number = *number;

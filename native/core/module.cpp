@@ -327,7 +327,8 @@ PyObject* make_module() {
   for (PyMethodDef* methods :
        {kSubscriptMethods, kSavedMethods, kFactFunctions, kRecordFunctions, kTensorFunctions, kWrappedFunctions,
         kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorListFunctions, kAcceleratorProgramFunctions,
-        kAcceleratorReportFunctions, repeats::kFunctions, kStorageFunctions, kDlpackFunctions, kBlockFunctions}) {
+        kAcceleratorReportFunctions, kAcceleratorLibraryFunctions, kAcceleratorEventFunctions, repeats::kFunctions,
+        kStorageFunctions, kDlpackFunctions, kBlockFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_lengths(m) < 0 || init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 ||

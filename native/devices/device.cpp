@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace rushlight::devices {
 
@@ -317,11 +318,16 @@ void begin_capture(int device) {
 int end_capture(int device) {
   Slot& s = slot_of(device);
   State& all = state();
-  const std::lock_guard<std::mutex> guard(all.lock);
-  if (!s.capturing) throw Failure("CUDA error: no graph is being captured");
-  const int number = s.capturing;
-  s.capturing = 0;
-  all.graphs[number].handle = s.device->end_capture();
+  int number = 0;
+  try {
+    const std::lock_guard<std::mutex> guard(all.lock);
+    if (!s.capturing) throw Failure("CUDA error: no graph is being captured");
+    number = std::exchange(s.capturing, 0);
+    all.graphs[number].handle = s.device->end_capture();
+  } catch (...) {
+    drop_graph(number);
+    throw;
+  }
   return number;
 }
 
@@ -366,11 +372,12 @@ bool is_capturing(int device) {
 namespace {
 
 [[noreturn]] void only_cuda() {
-  throw Failure("events and graphs are of CUDA's devices; OpenCL's have one queue and no marks in it");
+  throw Failure("events, graphs and attributes are of CUDA's devices; OpenCL's have one queue and no marks in it");
 }
 
 }  // namespace
 
+int Device::attribute(int) const { only_cuda(); }
 void* Device::new_event(bool) { only_cuda(); }
 void Device::drop_event(void*) { only_cuda(); }
 void Device::record(void*) { only_cuda(); }

@@ -69,6 +69,9 @@ class Device {
 
   // Bytes that no process has taken; 0 where the driver does not say.
   virtual uint64_t free_memory() { return 0; }
+  // Of CUDA its stream, for calls of this thread to other libraries of NVIDIA's; else nullptr.
+  virtual void* queue() { return nullptr; }
+  virtual int attribute(int which) const;  // CU_DEVICE_ATTRIBUTE_...: CUDA's only
 
   // Marks in the queue, and what the queue was given between two points, to be run again. CUDA's only.
   virtual void* new_event(bool timed);

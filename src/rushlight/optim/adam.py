@@ -126,8 +126,9 @@ class Adam(RuleOptimizer):
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         differentiable = group["differentiable"]
+        on_device = differentiable or group["capturable"]  # what depends on the number of the step
         beta1, beta2 = (scalar(beta, differentiable) for beta in group["betas"])
-        count = state["step"] if differentiable else read_number(state["step"])
+        count = state["step"] if on_device else read_number(state["step"])
         mean, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
         if isinstance(beta1, rl.Tensor):
             mean.lerp_(grad, (1 - beta1).to(mean.dtype))
@@ -143,4 +144,4 @@ class Adam(RuleOptimizer):
             peak.copy_(square)
         spread = (square.sqrt() / (1 - beta2**count) ** 0.5).add_(group["eps"])
         rate = group["lr"] / (1 - beta1**count)
-        move(p, rate if differentiable else scalar(rate), mean, spread)
+        move(p, rate if on_device else scalar(rate), mean, spread)

@@ -60,18 +60,16 @@ KERNEL class_loss(BUFFER(scores), BUFFER(target), BUFFER(weight), BUFFER(losses)
   if (weights) OF(T, weights)[ITEM] = own;
 }
 
+// The gradients of the scores that targets pick; all others are 0.
 KERNEL class_gradient(BUFFER(g), BUFFER(target), BUFFER(weight), BUFFER(total), BUFFER(out), i64 type, i64 items, i64 classes,
                       i64 inner, i64 ignored, i64 g_step) {
   if (ITEM >= items) return;
-  const i64 row = quotient(ITEM, inner), at = quotient(row, classes) * inner + rest_of(ITEM, inner);
-  const i64 t = OF(const i64, target)[at], item = SIZE(type);
-  T value = 0;
-  if (t == rest_of(row, classes) && t != ignored) {
-    value = -load(g, g_at + at * g_step * item, (int)type);
-    if (weight) value *= load(weight, weight_at + t * item, (int)type);
-    if (total) value /= *OF(const T, total);
-  }
-  store(out, out_at + ITEM * item, (int)type, value);
+  const i64 t = OF(const i64, target)[ITEM], item = SIZE(type), sample = quotient(ITEM, inner);
+  if (t == ignored || t < 0 || t >= classes) return;
+  T value = -load(g, g_at + ITEM * g_step * item, (int)type);
+  if (weight) value *= load(weight, weight_at + t * item, (int)type);
+  if (total) value /= *OF(const T, total);
+  store(out, out_at + ((sample * classes + t) * inner + ITEM - sample * inner) * item, (int)type, value);
 }
 
 // Of rows of classes: the mean of max(0, margin - x[target] + x) to a power, without the target's own.
