@@ -15,6 +15,12 @@ OUTPUT, INPUT, WEIGHT = range(3)  # `Wanted` of native/devices/libraries.h
 _MOST = 1 << 31  # elements that are too many
 
 
+def _switches() -> tuple[bool, bool, bool]:
+    """Whether programs want cuDNN, allow TF32, and want the same numbers at each run."""
+    deterministic = bool(cudnn.deterministic or determinism.level > 0)
+    return bool(cudnn.enabled), bool(cudnn.allow_tf32), deterministic
+
+
 def convolved(
     wanted: int,
     x: Tensor,
@@ -28,7 +34,8 @@ def convolved(
     """Compute images x, weights w or results y from the other two. Whether cuDNN did."""
     given, result = [x, w, y], (y, x, w)[wanted]
     sizes = [t.numel() for t in given]
-    if not cudnn.enabled or not min(sizes) or max(sizes) >= _MOST or not 3 <= x.dim() <= 5:
+    enabled, *how = _core.accelerator_asked(_switches)
+    if not enabled or not min(sizes) or max(sizes) >= _MOST or not 3 <= x.dim() <= 5:
         return False
     if not is_for("cudnn", x, y.numel() * (w.numel() // w.shape[0])):
         return False
@@ -38,8 +45,7 @@ def convolved(
     shapes = [(*t.shape[:2], *(1,) * lines, *t.shape[2:]) for t in given]
     places = (*(0,) * lines, *padding), (*(1,) * lines, *stride), (*(1,) * lines, *dilation)
     tensors = [t if t is result else rows(t) for t in given]
-    how = groups, cudnn.allow_tf32, cudnn.deterministic or determinism.level > 0
-    why = _core.accelerator_convolve(wanted, *tensors, *shapes, *places, *how)
+    why = _core.accelerator_convolve(wanted, *tensors, *shapes, *places, groups, *how)
     return done("cudnn", why)
 
 

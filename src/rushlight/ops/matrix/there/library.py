@@ -69,6 +69,16 @@ class Matrices(NamedTuple):
 _Laid = tuple[bool, int, int]
 
 
+def _allowed() -> tuple[bool, bool, bool]:
+    """What programs allow: TF32, and sums of float16 and of bfloat16 in parts of that type."""
+    switches = cuda.matmul
+    return (
+        bool(switches.allow_tf32),
+        bool(switches.allow_fp16_reduced_precision_reduction),
+        bool(switches.allow_bf16_reduced_precision_reduction),
+    )
+
+
 class Planned(NamedTuple):
     """A product as cuBLAS takes it: rows, columns, depth and stacks; of each matrix whether its
     columns lie as lines, and from line to line and from matrix to matrix."""
@@ -79,12 +89,10 @@ class Planned(NamedTuple):
 
     def compute(self, alpha: float, beta: float) -> bool:
         """out = alpha * a @ b + beta * out; whether cuBLAS did."""
-        allowed, half = cuda.matmul, self.tensors[0].dtype is dtypes.float16
-        reduced = allowed.allow_fp16_reduced_precision_reduction
-        if not half:
-            reduced = allowed.allow_bf16_reduced_precision_reduction
+        tf32, *reduced = _core.accelerator_asked(_allowed)
+        half = self.tensors[0].dtype is dtypes.float16
         why = _core.accelerator_multiply(
-            *self.tensors, self.sizes, *self.laid, alpha, beta, allowed.allow_tf32, reduced
+            *self.tensors, self.sizes, *self.laid, alpha, beta, tf32, reduced[not half]
         )
         return done("cublas", why)
 
