@@ -68,7 +68,14 @@ REDUCTIONS = [
     for how, taken in ((0, 0), (0, 5), (0, 6), (1, 1), (2, 0), (3, 2))
 ]
 NORMS = [f"-DW=TYPE_FLOAT32 {held}" for held in HELD] + ["-DAT_ONCE=1", ""]
-BY_WARPS = {"softmax": HELD, "norms": NORMS, "reductions": REDUCTIONS, "fused_attention": FUSED}
+BY_WARPS = {
+    "softmax": HELD,
+    "norms": NORMS,
+    "reductions": REDUCTIONS,
+    "fused_attention": FUSED,
+    "losses": [""],
+    "optimizers": ["-DELEMENT=X"],
+}
 """The options of kernels that count on warps."""
 OTHERS = {"products": ["-DTILED"], "softmax": ["-DGROUPS"]}
 X = {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/accelerator.h"
+#include "core/accelerator_repeats.h"
 #include "core/guard.h"
 #include "core/tensor.h"
 #include "devices/libraries.h"
@@ -34,7 +35,13 @@ PyObject* open_library_there(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyObject* text(const std::string& why) { return PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size())); }
+// What the function that gets `args` found: why a library did not compute the call, or "".
+// before: devices::queued() before the call.
+PyObject* found(const std::string& why, PyCFunction function, PyObject* args, uint64_t before) {
+  if (why.empty()) repeats::note_call(function, args, devices::queued() - before);
+  else repeats::note_unlike();
+  return PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
+}
 
 // accelerator_multiply(a, b, out, (rows, columns, depth, stacks), thrice (turned, line, stack), alpha,
 // beta, tf32, reduced): "", or why cuBLAS did not.
@@ -51,8 +58,10 @@ PyObject* multiply(PyObject*, PyObject* args) {
   const devices::Matrices a = of(0), b = of(1), out = of(2);
   if (PyErr_Occurred()) return nullptr;
   const Tensor* like = as_tensor(o[2]);
-  return text(devices::multiply(accelerator_number(like->device()),
-                                {like->dtype, rows, columns, depth, stacks, a, b, out, alpha, beta, tf32 != 0, reduced != 0}));
+  const uint64_t before = devices::queued();
+  return found(devices::multiply(accelerator_number(like->device()),
+                                 {like->dtype, rows, columns, depth, stacks, a, b, out, alpha, beta, tf32 != 0, reduced != 0}),
+               multiply, args, before);
 }
 
 // The numbers of a tuple; fewer with an exception.
@@ -81,8 +90,9 @@ PyObject* convolve(PyObject*, PyObject* args) {
   for (int i = 0; i < 6 && !PyErr_Occurred(); ++i) *places[i] = numbers_of(sizes[i]);
   if (PyErr_Occurred()) return nullptr;
   const Tensor* like = as_tensor(o[0]);
+  const uint64_t before = devices::queued();
   c.dtype = like->dtype, c.groups = groups, c.tf32 = tf32 != 0, c.deterministic = deterministic != 0;
-  return text(devices::convolve(accelerator_number(like->device()), c));
+  return found(devices::convolve(accelerator_number(like->device()), c), convolve, args, before);
 }
 
 }  // namespace

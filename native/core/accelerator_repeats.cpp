@@ -90,9 +90,11 @@ std::string text_of(const Kept& k) {
   return text;
 }
 
+using AllKept = std::unordered_map<std::string, std::shared_ptr<const Kept>>;
+
 struct All {
   std::mutex lock;  // not held while Python runs
-  std::unordered_map<std::string, std::shared_ptr<const Kept>> kept;
+  AllKept kept;
   std::map<std::string, uint64_t> made;  // how many are kept, by the op's name
   std::vector<Ref> constants;
 };
@@ -414,20 +416,20 @@ bool Watch::keep(const There& there, PyObject* const* args, Py_ssize_t n, bool w
   const Key after = key_of(there, args, n, writes);  // a function may change a list
   watched = &w;
   if (after.bytes != key_->bytes) w.found.refused = true;
-  const std::lock_guard<std::mutex> guard(all().lock);
-  auto& kept = all().kept;
-  const auto before = kept.find(key_->bytes);
-  const bool known = before != kept.end();
-  if (known) w.found.tries += before->second->tries;
-  if (compares.load(std::memory_order_relaxed) && known && !before->second->refused &&
-      text_of(*before->second) != text_of(w.found)) {
-    PyErr_Format(PyExc_SystemError, "%s: a call like one before started something else", there.name);
-    return false;
+  AllKept dropped;  // without the lock: Python may run
+  std::shared_ptr<const Kept> before;
+  {
+    const std::lock_guard<std::mutex> guard(all().lock);
+    if (all().kept.size() >= kMostKept) dropped.swap(all().kept);
+    std::shared_ptr<const Kept>& place = all().kept[key_->bytes];
+    before = place;
+    if (before) w.found.tries += before->tries;
+    if (!w.found.refused) all().made[there.name] += 1;
+    place = std::make_shared<const Kept>(std::move(w.found));
+    if (!compares.load(std::memory_order_relaxed) || !before || before->refused || text_of(*before) == text_of(*place)) return true;
   }
-  if (kept.size() >= kMostKept) kept.clear();
-  if (!w.found.refused) all().made[there.name] += 1;
-  kept[key_->bytes] = std::make_shared<const Kept>(std::move(w.found));
-  return true;
+  PyErr_Format(PyExc_SystemError, "%s: a call like one before started something else", there.name);
+  return false;
 }
 
 void note_launch(int kernel, Py_ssize_t items, Py_ssize_t group, PyObject* given) {
@@ -512,8 +514,9 @@ PyObject* keep_constant(PyObject*, PyObject* tensor) {
 }
 
 PyObject* forget(PyObject*, PyObject*) {
+  AllKept dropped;  // without the lock: Python may run
   const std::lock_guard<std::mutex> guard(all().lock);
-  all().kept.clear();
+  dropped.swap(all().kept);
   all().made.clear();
   Py_RETURN_NONE;
 }
@@ -525,9 +528,11 @@ PyObject* switched(PyObject*, PyObject* on) {
 }
 
 PyObject* list_kept(PyObject*, PyObject*) {
-  const std::lock_guard<std::mutex> guard(all().lock);
+  std::unique_lock<std::mutex> guard(all().lock);
+  const auto made = all().made;
+  guard.unlock();
   Ref found(PyDict_New());
-  for (const auto& [name, count] : all().made) {
+  for (const auto& [name, count] : made) {
     const Ref number(PyLong_FromUnsignedLongLong(count));
     if (!found || !number || PyDict_SetItemString(found.get(), name.c_str(), number.get()) < 0) return nullptr;
   }

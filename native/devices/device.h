@@ -127,7 +127,7 @@ void finish(int device);
 // `binary`: the driver's binary from an earlier process, or empty; afterwards a new binary, if any.
 int kernel(int device, const std::string& text, const std::string& options, const std::string& name, std::string* binary);
 
-// How often this thread gave or took something from a device: launches and copies.
+// How often this thread gave or took something from a device: launches and copies; or asked for its driver.
 uint64_t queued();
 
 // Queues `items` work items, in groups of `group`.

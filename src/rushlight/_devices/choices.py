@@ -82,10 +82,12 @@ def using(device: int, /, **numbers: Any) -> Iterator[None]:
     """A block in which some numbers of a device's row are others."""
     before = row(device)
     _chosen[device] = before._replace(**numbers)
+    _core.accelerator_forget_calls()
     try:
         yield
     finally:
         _chosen[device] = before
+        _core.accelerator_forget_calls()
 
 
 def _multiplies(facts: Facts, stored: Any) -> bool:

@@ -172,8 +172,10 @@ def flat(x: Tensor) -> Tensor:
 
 @there(kernels.gather)
 def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Tensor:
-    if sparse_grad and x.requires_grad and _core.is_grad_enabled():
-        late.sparse_refusal("gather", x)
+    if sparse_grad:
+        _core.accelerator_unlike()  # what is asked here is no matter of layouts
+        if x.requires_grad and _core.is_grad_enabled():
+            late.sparse_refusal("gather", x)
     if not movable(x):
         return NotImplemented
     if not index.numel():

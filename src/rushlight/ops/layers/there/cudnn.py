@@ -15,6 +15,12 @@ OUTPUT, INPUT, WEIGHT = range(3)  # `Wanted` of native/devices/libraries.h
 _MOST = 1 << 31  # elements that are too many
 
 
+def _switches() -> tuple[bool, bool, bool]:
+    """Whether programs want cuDNN, allow TF32, and want the same numbers at each run."""
+    same = switched("cudnn", "deterministic", False) or determinism.level > 0
+    return switched("cudnn", "enabled", True), switched("cudnn", "allow_tf32", True), same
+
+
 def convolved(
     wanted: int,
     x: Tensor,
@@ -28,21 +34,18 @@ def convolved(
     """Compute images x, weights w or results y from the other two. Whether cuDNN did."""
     given, result = [x, w, y], (y, x, w)[wanted]
     sizes = [t.numel() for t in given]
-    if not min(sizes) or max(sizes) >= _MOST or not 3 <= x.dim() <= 5:
+    enabled, *how = _core.accelerator_asked(_switches)
+    if not enabled or not min(sizes) or max(sizes) >= _MOST or not 3 <= x.dim() <= 5:
         return False
     if not is_for("cudnn", x, y.numel() * (w.numel() // w.shape[0])):
         return False
     if not x.dtype is w.dtype is y.dtype or not result.is_contiguous():
         return False
-    if not switched("cudnn", "enabled", True):
-        return False
     lines = x.dim() == 3  # are images of one row
     shapes = [(*t.shape[:2], *(1,) * lines, *t.shape[2:]) for t in given]
     places = (*(0,) * lines, *padding), (*(1,) * lines, *stride), (*(1,) * lines, *dilation)
     tensors = [t if t is result else rows(t) for t in given]
-    same = switched("cudnn", "deterministic", False) or determinism.level > 0
-    how = groups, switched("cudnn", "allow_tf32", True), same
-    why = _core.accelerator_convolve(wanted, *tensors, *shapes, *places, *how)
+    why = _core.accelerator_convolve(wanted, *tensors, *shapes, *places, groups, *how)
     return done("cudnn", why)
 
 

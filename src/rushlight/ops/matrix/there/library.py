@@ -69,6 +69,16 @@ _Laid = tuple[bool, int, int]
 """Of matrices: whether columns lie as lines, and from line to line and from matrix to matrix."""
 
 
+def _allowed() -> tuple[bool, bool, bool]:
+    """What programs allow: TF32, and sums of float16 and of bfloat16 in parts of that type."""
+    matmul = switches.matmul
+    return (
+        bool(matmul.allow_tf32),
+        bool(matmul.allow_fp16_reduced_precision_reduction),
+        bool(matmul.allow_bf16_reduced_precision_reduction),
+    )
+
+
 class Plan(NamedTuple):
     """A product as cuBLAS takes it: rows, columns, depth and stacks, and how each operand lies."""
 
@@ -91,12 +101,10 @@ def planned(
 
 def multiplied(plan: Plan, a: Tensor, b: Tensor, out: Tensor, alpha: float, beta: float) -> bool:
     """out = alpha * a @ b + beta * out; whether cuBLAS did."""
-    allowed = switches.matmul
-    reduced = allowed.allow_bf16_reduced_precision_reduction
-    if out.dtype is dtypes.float16:
-        reduced = allowed.allow_fp16_reduced_precision_reduction
+    tf32, of_half, of_bfloat = _core.accelerator_asked(_allowed)
+    reduced = of_half if out.dtype is dtypes.float16 else of_bfloat
     why = _core.accelerator_multiply(
-        a, b, out, plan.sizes, *plan.laid, alpha, beta, allowed.allow_tf32, reduced
+        a, b, out, plan.sizes, *plan.laid, alpha, beta, tf32, reduced
     )
     return done("cublas", why)
 

@@ -217,11 +217,15 @@ def _option(way: str, tile: int, a: Matrices, b: Matrices) -> str:
     return tiles(a.tensor, tile, _turned(a.row, a.column), _turned(b.column, b.row))
 
 
+def _allows_tf32() -> bool:
+    return bool(switches.matmul.allow_tf32)
+
+
 def tiles(like: Tensor, tile: int, a_turned: int, b_turned: int = 0) -> str:
     """The compiler's options for tiles.cl."""
     more = f"{stored(like)} -DROWS={tile} -DCOLUMNS={tile} -DA_TURNED={a_turned}"
     more += f" -DB_TURNED={b_turned}"
-    fast = like.dtype is dtypes.float32 and switches.matmul.allow_tf32
+    fast = like.dtype is dtypes.float32 and _core.accelerator_asked(_allows_tf32)
     device: Any = like._accelerator
     return f"{more} -DTF32" if fast and choices.has_tf32(device) else more
 
