@@ -37,6 +37,7 @@ using Code = int;          // CUresult, nvrtcResult
   X(cuMemcpyDtoHAsync_v2, void*, Address, size_t, Handle)                                                                 \
   X(cuMemcpyDtoDAsync_v2, Address, Address, size_t, Handle)                                                               \
   X(cuStreamCreate, Handle*, unsigned)                                                                                    \
+  X(cuStreamQuery, Handle)                                                                                                \
   X(cuStreamSynchronize, Handle)                                                                                          \
   X(cuEventCreate, Handle*, unsigned)                                                                                     \
   X(cuEventDestroy_v2, Handle)                                                                                            \
@@ -249,10 +250,12 @@ class Cuda final : public Device {
 
   bool is_done(void* event) override {
     enter();
-    const Code code = call.cuEventQuery(event);
-    if (code == kNotReady) return false;
-    check(call, code, "cuEventQuery");
-    return true;
+    return ready(call.cuEventQuery(event), "cuEventQuery");
+  }
+
+  bool is_idle() override {
+    enter();
+    return ready(call.cuStreamQuery(stream), "cuStreamQuery");
   }
 
   void wait_for(void* event) override {
@@ -293,6 +296,11 @@ class Cuda final : public Device {
   }
 
  private:
+  bool ready(Code code, const char* what) const {
+    if (code != kNotReady) check(call, code, what);
+    return code != kNotReady;
+  }
+
   // Every thread says which context its calls are of. The first call makes the context, which takes a part of a second.
   void enter() {
     std::call_once(entered, [this] {

@@ -376,6 +376,7 @@ void Device::record(void*) { only_cuda(); }
 bool Device::is_done(void*) { only_cuda(); }
 void Device::wait_for(void*) { only_cuda(); }
 float Device::milliseconds(void*, void*) { only_cuda(); }
+bool Device::is_idle() { only_cuda(); }
 void Device::begin_capture() { only_cuda(); }
 void* Device::end_capture() { only_cuda(); }
 void Device::replay(void*) { only_cuda(); }
