@@ -12,9 +12,10 @@
 #   make bench      benchmarks/compare.py against PyTorch
 #   make bench-ops  benchmarks/ops.py: every op of the table at three sizes, against PyTorch
 #   make bench-around  benchmarks/around.py: what programs do around the ops, against PyTorch
-#   make cuda-check every kernel text of accelerators, compiled as CUDA C; no GPU is needed
+#   make cuda-check declarations of CUDA's functions against its headers, and every kernel text compiled as CUDA C; no GPU is needed
 #   make docs       the documentation site, in build/site: open build/site/index.html
 #   make wheel      a wheel in dist/; on Linux a manylinux one
+#   make gpu-bundle build/gpu-bundle: what checks rushlight on a machine with a GPU, see docs/how-to/check-a-gpu.md
 #   make aarch64    the core for aarch64 by a cross compiler, and its tests under emulation
 #   make syntax     every native file read by a compiler for Windows and for macOS
 #   make lint       ruff, mypy and clang-format
@@ -24,7 +25,9 @@
 #           EXAMPLES_ARGS='vae burgers'   AARCH64_ARGS=tests/kernels/matrix
 
 PYTHON ?= python3
+GPU_PYTHON ?= python3.12
 VENV ?= .venv
+DIST ?= dist
 PYTEST_ARGS ?= -n auto --dist worksteal
 SANITIZE_ARGS ?= -n auto --dist worksteal
 BENCH_ARGS ?=
@@ -46,7 +49,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: cuda-check aarch64 syntax run examples test comparisons sanitize tsan fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
+.PHONY: cuda-check gpu-bundle aarch64 syntax run examples test comparisons sanitize tsan fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -80,6 +83,7 @@ docs: $(VENV)/installed $(VENV)/docs $(VENV)/watch
 	@echo "the site: build/site/index.html"
 
 cuda-check: $(VENV)/installed $(VENV)/cuda-check
+	$(BIN)/python tools/cuda_headers.py
 	$(BIN)/python tools/cuda_check.py
 
 aarch64: $(VENV)/ready
@@ -101,16 +105,21 @@ install: $(VENV)/installed
 torch: $(VENV)/torch
 
 # On Linux auditwheel names the oldest systems on which the wheel runs, by what the core asks of theirs.
-wheel: dist/.made
-dist/.made: $(VENV)/ready $(VENV)/wheel $(SOURCES)
-	rm -rf dist build/wheel && mkdir -p dist build/wheel
+wheel: $(DIST)/.made
+$(DIST)/.made: $(VENV)/ready $(VENV)/wheel $(SOURCES)
+	rm -rf $(DIST) build/wheel && mkdir -p $(DIST) build/wheel
 	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(BIN)/python tools/building.py \
 	  $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w build/wheel .
 	@if [ "$$(uname)" = Linux ]; then \
-	  PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair -w dist build/wheel/*.whl; \
-	else mv build/wheel/*.whl dist; fi
-	@echo "the wheel: $$(ls dist/*.whl)"
+	  PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair -w $(DIST) build/wheel/*.whl; \
+	else mv build/wheel/*.whl $(DIST); fi
+	@echo "the wheel: $$(ls $(DIST)/*.whl)"
 	@touch $@
+
+# For a machine with a GPU and Python 3.12, which need not have a compiler or a network.
+gpu-bundle:
+	$(MAKE) wheel PYTHON=$(GPU_PYTHON) VENV=$(VENV)-gpu DIST=build/gpu-wheel
+	$(VENV)-gpu/bin/python tools/gpu_bundle.py build/gpu-wheel/*.whl
 
 # Files in the environment stand for what has been put into it, so that removing it forgets them too.
 $(VENV)/ready: tools/setup_venv.py pyproject.toml
@@ -178,8 +187,8 @@ $(VENV)-libraries/ready: tools/setup_venv.py pyproject.toml
 	@touch $@
 
 # `as-torch on` before the libraries: pip then counts their requirement of torch as met.
-$(VENV)-libraries/installed: $(VENV)-libraries/ready dist/.made libraries/requirements.txt
-	$(VENV)-libraries/bin/python -m pip install -q --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
+$(VENV)-libraries/installed: $(VENV)-libraries/ready $(DIST)/.made libraries/requirements.txt
+	$(VENV)-libraries/bin/python -m pip install -q --disable-pip-version-check --force-reinstall --no-deps $(DIST)/*.whl
 	$(call EXTRA,$(VENV)-libraries,run)
 	$(VENV)-libraries/bin/rushlight as-torch on
 	$(VENV)-libraries/bin/python -m pip install -q --disable-pip-version-check -r libraries/requirements.txt
@@ -202,5 +211,5 @@ $(VENV)-sanitize/installed: $(VENV)-sanitize/ready $(SOURCES)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-tsan $(VENV)-libraries .venv-ci* build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/pictures/*.html
+	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-tsan $(VENV)-libraries $(VENV)-gpu .venv-ci* build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/pictures/*.html
 	find src tests benchmarks tools examples -name __pycache__ -type d -prune -exec rm -rf {} +

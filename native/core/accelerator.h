@@ -40,6 +40,9 @@ There*& there_of(PyCFunction method);  // of a kernel of the CPU, by what Python
 // Raises that the device itself met an error, with the call that asked the device last. CUDA tells at some later call.
 void raise_broken(const char* said);
 
+// The memory of reports, and the number of the call that begins, for a kernel that reports numbers of a kind ("index"). False with an
+// exception.
+bool begin_report(DeviceType device, const std::string& what, const Tensor** memory, int64_t* call);
 // Raises what kernels reported of numbers that they could not use: after a wait for the device. -1 with an exception.
 int check_reports(DeviceType device);
 // Makes the memory for them. False with an exception.
@@ -70,6 +73,7 @@ extern PyMethodDef kAcceleratorLaunchFunctions[];
 extern PyMethodDef kAcceleratorListFunctions[];
 extern PyMethodDef kAcceleratorProgramFunctions[];
 extern PyMethodDef kAcceleratorReportFunctions[];
+extern PyMethodDef kAcceleratorLibraryFunctions[];
 extern PyMethodDef kAcceleratorEventFunctions[];
 
 }  // namespace rushlight

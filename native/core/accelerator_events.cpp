@@ -37,9 +37,8 @@ void drop(const Held* held) {
 template <class Held>
 PyObject* capsule_of(const Held& made) {
   Held* held = new Held(made);
-  PyObject* capsule = PyCapsule_New(held, Held::kName, [](PyObject* dropped) {
-    drop(static_cast<Held*>(PyCapsule_GetPointer(dropped, Held::kName)));
-  });
+  PyObject* capsule = PyCapsule_New(
+      held, Held::kName, [](PyObject* dropped) { drop(static_cast<Held*>(PyCapsule_GetPointer(dropped, Held::kName))); });
   if (!capsule) drop(held);
   return capsule;
 }

@@ -5,6 +5,7 @@
 
 #include "core/accelerator.h"
 #include "core/accelerator_given.h"
+#include "core/accelerator_repeats.h"
 #include "core/guard.h"
 #include "core/layout.h"
 #include "core/tensor.h"
@@ -23,6 +24,7 @@ PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   const Py_ssize_t items = PyLong_AsSsize_t(args[1]), group = PyLong_AsSsize_t(args[2]);
   Given given;
   if (PyErr_Occurred() || !given.read(args[3])) return nullptr;
+  repeats::note_launch(kernel, items, group, args[3]);
   devices::launch(kernel, static_cast<size_t>(items), static_cast<size_t>(group), given.arguments);
   Py_RETURN_NONE;
 }
@@ -140,7 +142,9 @@ PyObject* empty(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   Py_ssize_t shape[kMaxDims];
   std::copy_n(sizes, ndim, shape);
-  return as_object(new_tensor(static_cast<DType>(code), ndim, shape, as_tensor(args[1])->device()));
+  PyObject* made = as_object(new_tensor(static_cast<DType>(code), ndim, shape, as_tensor(args[1])->device()));
+  repeats::note_made(made);
+  return made;
 }
 
 // Each tensor as one of the same layout on another device, also in lists and tuples; what is none as it is.
@@ -191,7 +195,9 @@ PyObject* make_results(PyObject*, PyObject* const* args, Py_ssize_t n) {
     given.push_back(held.back().get());
   }
   const Ref result(PyObject_Vectorcall(args[0], given.data(), given.size(), nullptr));
-  return result ? moved(result.get(), device) : nullptr;
+  PyObject* made = result ? moved(result.get(), device) : nullptr;
+  repeats::note_made(made);
+  return made;
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // Kernels that compute all tensors of lists in one launch, on devices where memory has addresses.
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
 #include "core/accelerator.h"
 #include "core/accelerator_given.h"
+#include "core/accelerator_repeats.h"
 #include "core/guard.h"
 #include "core/layout.h"
 #include "core/tensor.h"
@@ -44,15 +46,20 @@ class Lists {
 
 // Whether tensors of the first list reach into each other's memory.
 bool overlap(const Lists& lists) {
-  std::vector<std::pair<const char*, const char*>> extents;
-  for (Py_ssize_t i = 0; i < lists.places(); ++i) {
+  struct Extent {
+    const Storage* storage;
     const char *low, *high;
-    extent(lists.at(0, i), &low, &high);
-    if (low < high) extents.emplace_back(low, high);
+    bool operator<(const Extent& o) const { return storage != o.storage ? std::less<>()(storage, o.storage) : low < o.low; }
+  };
+  std::vector<Extent> extents;
+  for (Py_ssize_t i = 0; i < lists.places(); ++i) {
+    Extent e{lists.at(0, i)->storage(), nullptr, nullptr};
+    extent(lists.at(0, i), &e.low, &e.high);
+    if (e.low < e.high) extents.push_back(e);
   }
   std::sort(extents.begin(), extents.end());
   for (size_t i = 1; i < extents.size(); ++i) {
-    if (extents[i].first < extents[i - 1].second) return true;
+    if (extents[i].storage == extents[i - 1].storage && extents[i].low < extents[i - 1].high) return true;
   }
   return false;
 }
@@ -92,6 +99,7 @@ PyObject* launch_lists(PyObject*, PyObject* args) {
   Lists lists;
   if (!lists.read(tuple)) return nullptr;
   const Py_ssize_t width = 2 + static_cast<Py_ssize_t>(lists.count());
+  const uint64_t before = devices::queued();
   int64_t groups = 0;  // of the next launch
   shared::Table table{};
   table.lists = width - 2;
@@ -118,23 +126,25 @@ PyObject* launch_lists(PyObject*, PyObject* args) {
     groups += (count + chunk - 1) / chunk;
   }
   if (table.places) start();
+  repeats::note_call(launch_lists, args, devices::queued() - before);
   return PyLong_FromLongLong(table.before);
 }
 
-// counted(tensors): adds one to each tensor of one element on the host; the new numbers.
+// counted(tensors): adds one to each tensor; the new numbers. None, and nothing is changed, unless all are one float on the host.
 PyObject* counted(PyObject*, PyObject* list) {
   Lists lists;
   const Ref tuple(PyTuple_Pack(1, list));
   if (!tuple || !lists.read(tuple.get())) return nullptr;
+  for (Py_ssize_t i = 0; i < lists.places(); ++i) {
+    const Tensor* t = lists.at(0, i);
+    if (t->numel() != 1 || t->flags & kNotPlain || !t->is_writeable() || !(t->dtype == DType::F64 || t->dtype == DType::F32))
+      Py_RETURN_NONE;
+  }
   Ref made(PyTuple_New(lists.places()));
   for (Py_ssize_t i = 0; made && i < lists.places(); ++i) {
     const Tensor* t = lists.at(0, i);
-    const bool wide = t->dtype == DType::F64;
-    if (t->numel() != 1 || t->flags & kNotPlain || !(wide || t->dtype == DType::F32)) {
-      return PyErr_Format(PyExc_TypeError, "counted(): a count of steps is one number on the host, float32 or float64");
-    }
     void* memory = t->data();
-    const double count = wide ? *static_cast<double*>(memory) += 1 : *static_cast<float*>(memory) += 1;
+    const double count = t->dtype == DType::F64 ? *static_cast<double*>(memory) += 1 : *static_cast<float*>(memory) += 1;
     PyObject* number = PyFloat_FromDouble(count);
     if (!number) return nullptr;
     PyTuple_SET_ITEM(made.get(), i, number);

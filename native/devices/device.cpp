@@ -109,9 +109,13 @@ void release_kept(Slot& s) {
   s.counts.kept = s.counts.in_use;
 }
 
+thread_local uint64_t queued_here = 0;
+
 std::string mib(uint64_t n) { return std::to_string((n + (1 << 19)) >> 20) + " MiB"; }
 
 }  // namespace
+
+uint64_t queued() { return queued_here; }
 
 bool shown_as_cuda() { return as_cuda.load(std::memory_order_relaxed); }
 bool show_as_cuda(bool on) { return as_cuda.exchange(on); }
@@ -226,12 +230,14 @@ void waiting(Slot& s, const Wait& wait) {
 }  // namespace
 
 void read(const Block& from, size_t at, void* to, size_t bytes) {
+  ++queued_here;
   if (!bytes) return;
   Slot& s = slot_of(from.device);
   waiting(s, [&] { s.device->read(from.memory, at, to, bytes); });
 }
 
 void write(const Block& to, size_t at, const void* from, size_t bytes) {
+  ++queued_here;
   Slot& s = slot_of(to.device);
   const char* source = static_cast<const char*>(from);
   while (bytes) {
@@ -252,6 +258,7 @@ void write(const Block& to, size_t at, const void* from, size_t bytes) {
 }
 
 void copy(const Block& from, size_t from_at, const Block& to, size_t to_at, size_t bytes) {
+  ++queued_here;
   if (bytes) slot_of(from.device).device->copy(from.memory, from_at, to.memory, to_at, bytes);
 }
 
@@ -283,6 +290,7 @@ int kernel(int device, const std::string& text, const std::string& options, cons
 
 void launch(int kernel, size_t items, size_t group, const std::vector<Argument>& arguments) {
   if (!items) return;
+  ++queued_here;
   State& s = state();
   const std::lock_guard<std::mutex> guard(s.lock);  // drivers may set a kernel's arguments one by one
   const Kernel k = s.kernels.at(static_cast<size_t>(kernel));

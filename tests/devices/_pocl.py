@@ -12,7 +12,10 @@ from pathlib import Path
 
 
 def library():
-    """The path of PoCL's library, or None."""
+    """The path of PoCL's library, the one that is named or that of the package, or None."""
+    named = os.environ.get("RUSHLIGHT_OPENCL_LIBRARY", "")
+    if "pocl" in Path(named).name:
+        return named
     found = importlib.util.find_spec("pocl_binary_distribution")
     if found is None:
         return None

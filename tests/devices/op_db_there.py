@@ -2,7 +2,7 @@
 
     python tests/devices/op_db_there.py [--samples 4] [NAME ...]
 
-As tests/torch_compat/op_db.py, with this library's tensors on `opencl`: values, gradients, methods
+As tests/torch_compat/op_db.py, with this library's tensors on `DEVICE`: values, gradients, methods
 and in-place variants are compared with PyTorch's on the CPU. Where a sample names the CPU, it is
 the accelerator here. An accelerator has random numbers of its own, so of calls that draw some only
 types and shapes are compared. An entry runs there if none of its calls went by way of the host.
@@ -39,6 +39,8 @@ def _own_copy(name: str) -> Any:
 op_db = _own_copy("op_db")
 oracle, subject = op_db.oracle, op_db.subject
 
+DEVICE = "opencl"  # tools/gpu_check.py names another
+
 # Entries that are not compared, or that are known to differ.
 NO_SPARSE = "Sparse tensors are on the CPU alone."
 LEFT_OUT = dict.fromkeys(("sparse.sampled_addmm", "sparse.mm(reduce)", "to_sparse"), NO_SPARSE)
@@ -70,7 +72,7 @@ def from_oracle(value: Any) -> Any:
     here = _from_oracle(value)
     size = here.untyped_storage().nbytes() // here.element_size()
     plain = here.conj() if here.is_conj() else here
-    memory = plain.as_strided((size,), (1,), 0).to("opencl")
+    memory = plain.as_strided((size,), (1,), 0).to(DEVICE)
     there = memory.as_strided(tuple(here.shape), here.stride(), here.storage_offset()).detach()
     return there.conj() if here.is_conj() else there
 
@@ -82,9 +84,9 @@ def to_numpy(value: Any) -> Any:
 def translated(self: Any, value: Any) -> Any:
     """The counterpart of a value; that of the CPU is the accelerator."""
     if isinstance(value, str) and value == "cpu":
-        return "opencl"
+        return DEVICE
     if isinstance(value, oracle.device) and value.type == "cpu":
-        return subject.device("opencl")
+        return subject.device(DEVICE)
     return _of(self, value)
 
 

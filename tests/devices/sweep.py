@@ -2,7 +2,7 @@
 
     python tests/devices/sweep.py [NAME ...] [-v]
 
-Each sample of each op in float32 is called on the CPU and on `opencl` with the same numbers, and so
+Each sample of each op in float32 is called on the CPU and on `DEVICE` with the same numbers, and so
 are the gradients of all leaves. An op runs there if none of its calls went by way of the host.
 """
 
@@ -27,6 +27,7 @@ _pocl, cases = import_module("_pocl"), import_module("cases")
 _pocl.prepare()
 calls, plain, takes, tensors_in = cases.calls, cases.plain, cases.takes, cases.tensors_in
 
+DEVICE = "opencl"  # tools/gpu_check.py names another
 RELATIVE = 3e-5  # to the largest element: a few roundings of float32, in another order
 # Gradients by a transposed matrix: column by column on the CPU, as PyTorch's, row by row there.
 BY_ROWS = frozenset({"inner", "tensordot"})
@@ -44,7 +45,7 @@ class Outcome:
 
 def there(t: Any) -> Any:
     """A tensor on the accelerator with the same values."""
-    found = t.detach().to("opencl")
+    found = t.detach().to(DEVICE)
     return found.requires_grad_() if t.requires_grad else found
 
 

@@ -45,6 +45,7 @@ class Place:
 
     def take(self, words: int) -> int:
         """The number of the first of the blocks that give so many words, which are drawn now."""
+        _core.accelerator_unlike()
         with _taking:
             first = self.offset // 4
             self.offset = (self.offset + -(-words // 4) * 4) % 2**64

@@ -1,4 +1,4 @@
-// Elements several at a time, and what the work items of a warp and of a group find together. For NVIDIA's GPUs alone.
+// Elements several at a time, and combinations of the values of a warp and of a group. For NVIDIA's GPUs alone.
 //
 // Memory is fast where each work item takes 16 bytes at a time from an address that is a multiple of 16. A tensor may begin
 // elsewhere: `fetch` and `put` then go element by element, and rows are cut where the addresses are even (`skew_of`).
@@ -94,8 +94,8 @@ struct Most {
   static __device__ T of(T a, T b) { return a > b || a != a ? a : b; }
 };
 
-// What the values of `per` neighbouring work items come to, the same for each of them: a power of two up to a warp, or WIDE_GROUP.
-// All work items of the group come here.
+// The combination of the values of `per` neighbouring work items, the same for each of these: `per` is a power of two up to a warp, or
+// WIDE_GROUP. All work items of the group come here.
 template <class How> FUNCTION T fold(T value, int per) {
   LOCAL T some[WIDE_GROUP / 32];
   for (int step = (per < 32 ? per : 32) / 2; step; step /= 2) value = How::of(value, __shfl_xor_sync(WHOLE_WARP, value, step));

@@ -100,6 +100,10 @@ class Adam(RuleOptimizer):
         if group["capturable"]:
             check_capturable(group, self._capturable_what, self._capturable_where)
         states = [self.state[p] or self._begin(p, group) for p in params]
+        if group["capturable"]:
+            for p, state in zip(params, states, strict=True):  # those that were loaded
+                if state["step"].device != p.device:
+                    state["step"] = state["step"].to(p.device)
         done = rl._core.kernels.adam_step(
             params,
             grads,

@@ -1,6 +1,7 @@
 // libcuda's functions, on the processor. What was queued runs as late as CUDA allows: at a synchronise, a query, a blocking copy (at
 // once where RUSHLIGHT_STANDIN_AT_ONCE is set), so that what the host changes or gives back too early is seen. A call that CUDA
 // forbids is told on stderr, counted, and answered with CUDA's error; an error of a kernel stays with its context, as CUDA's do.
+// Stream 0 is a stream like others here: none waits for another without an event.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "declared.h"
+#include "queue.h"
 
 namespace {
 
@@ -54,7 +56,7 @@ size_t up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 }  // namespace
 
 struct CUctx_st {
-  int device = 0, references = 0;
+  int references = 0;
   CUresult broken = CUDA_SUCCESS;
 };
 struct CUmod_st {
@@ -216,12 +218,13 @@ void drop_block(std::map<uintptr_t, Block>::iterator found) {
 
 // ---- calls
 
-enum Needs {
-  kNothing = 0,
-  kReady = 1,
-  kContext = 3,
-  kUnsafe = 7
-};  // kUnsafe: forbidden while this thread captures, unless relaxed
+int devices() {
+  const char* chosen = std::getenv("RUSHLIGHT_STANDIN_DEVICES");
+  return chosen ? std::atoi(chosen) : 1;
+}
+
+// kUnsafe: forbidden while a stream captures, unless that is relaxed.
+enum Needs { kNothing = 0, kReady = 1, kContext = 3, kUnsafe = 7 };
 
 struct Call {
   const char* name;
@@ -275,11 +278,19 @@ struct Call {
   bool has(CUstream* stream) {
     if (*stream) return has(state().streams, *stream, "stream");
     CUstream& made = state().defaults[current];
-    if (!made) made = new CUstream_st{current, {}};
+    if (!made) state().streams.insert(made = new CUstream_st{current, {}});
     *stream = made;
     return true;
   }
   bool has(CUevent event) { return has(state().events, event, "event"); }
+  bool has(CUfunction function) {
+    if (!state().functions.count(function)) wrong(CUDA_ERROR_INVALID_HANDLE, "%p is no function that is there", (void*)function);
+    return code == CUDA_SUCCESS;
+  }
+  bool has_device(int number) {
+    if (number < 0 || number >= devices()) wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", number);
+    return code == CUDA_SUCCESS;
+  }
 
   // Whether bytes lie in one block of the current context. `found`: where the block begins.
   bool has(CUdeviceptr p, size_t bytes, const void** found = nullptr) {
@@ -308,7 +319,6 @@ void run_to(CUstream stream, uint64_t place) {
 
 void run_all() {
   for (CUstream stream : state().streams) run_to(stream, stream->given);
-  for (auto [context, stream] : state().defaults) run_to(stream, stream->given);
 }
 
 CUresult synchronised(CUstream stream) {
@@ -337,12 +347,10 @@ CUresult give(CUstream stream, Operation operation) {
 // Tells if work that waits uses what is about to go; as CUDA does, the work is done first.
 void finish_uses(const char* name, const void* used) {
   const auto uses = [&](const Operation& o) { return std::count(o.uses.begin(), o.uses.end(), used) > 0; };
-  const auto check = [&](CUstream stream) {
+  for (CUstream stream : state().streams) {
     const auto found = std::find_if(stream->queue.begin(), stream->queue.end(), uses);
     if (found != stream->queue.end()) tell(name, "%p is in use by %s, which was queued and is not done", used, found->name.c_str());
-  };
-  for (CUstream stream : state().streams) check(stream);
-  for (auto [context, stream] : state().defaults) check(stream);
+  }
   run_all();
 }
 
@@ -377,11 +385,6 @@ double now() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-int devices() {
-  const char* chosen = std::getenv("RUSHLIGHT_STANDIN_DEVICES");
-  return chosen ? std::atoi(chosen) : 1;
 }
 
 CUresult capture_forbids(Call* call, CUstream stream) {
@@ -422,10 +425,14 @@ void standin_fail(const char* function, int code, int after) { state().plans[fun
 void standin_memory(size_t limit) { state().memory = limit; }
 long standin_live(const char* what) {
   State& s = state();
-  const std::map<std::string, size_t> counts = {{"blocks", s.blocks.size()},           {"pinned", s.pinned.size()},
-                                                {"streams", s.streams.size()},         {"events", s.events.size()},
-                                                {"modules", s.modules.size()},         {"graphs", s.graphs.size()},
-                                                {"executables", s.executables.size()}, {"bytes", s.used}};
+  const std::map<std::string, size_t> counts = {{"blocks", s.blocks.size()},
+                                                {"pinned", s.pinned.size()},
+                                                {"streams", s.streams.size() - s.defaults.size()},
+                                                {"events", s.events.size()},
+                                                {"modules", s.modules.size()},
+                                                {"graphs", s.graphs.size()},
+                                                {"executables", s.executables.size()},
+                                                {"bytes", s.used}};
   const auto found = counts.find(what);
   return found == counts.end() ? -1 : static_cast<long>(found->second);
 }
@@ -444,7 +451,6 @@ CUresult cuInit(unsigned flags) {
   if (visible && (!*visible || *visible == '-')) return CUDA_ERROR_NO_DEVICE;
   if (s.ready) return CUDA_SUCCESS;
   s.contexts.resize(static_cast<size_t>(devices()));
-  for (int i = 0; i < devices(); ++i) s.contexts[static_cast<size_t>(i)].device = i;
   s.ready = true;
   pthread_atfork(nullptr, nullptr, [] { forked = true; });
   return CUDA_SUCCESS;
@@ -481,14 +487,14 @@ CUresult cuDeviceGetCount(int* count) {
 
 CUresult cuDeviceGet(CUdevice* device, int number) {
   CALL(cuDeviceGet, kReady);
-  if (number < 0 || number >= devices()) return call.wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", number);
+  if (!call.has_device(number)) return call.code;
   *device = number;
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   CALL(cuDeviceGetName, kReady);
-  if (device < 0 || device >= devices()) return call.wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", device);
+  if (!call.has_device(device)) return call.code;
   std::snprintf(name, static_cast<size_t>(length), "Stand-in for CUDA (the processor)");
   return CUDA_SUCCESS;
 }
@@ -511,7 +517,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice dev
   static const std::map<int, int> values = {STANDIN_ATTRIBUTES(X)};
 #undef X
   const auto found = values.find(which);
-  if (device < 0 || device >= devices()) return call.wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", device);
+  if (!call.has_device(device)) return call.code;
   if (found == values.end()) return call.wrong(CUDA_ERROR_INVALID_VALUE, "attribute %d", which);
   *value = found->second;
   return CUDA_SUCCESS;
@@ -519,7 +525,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice dev
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   CALL(cuDevicePrimaryCtxRetain, kReady);
-  if (device < 0 || device >= devices()) return call.wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", device);
+  if (!call.has_device(device)) return call.code;
   *context = &s.contexts[static_cast<size_t>(device)];
   ++(*context)->references;
   return CUDA_SUCCESS;
@@ -527,10 +533,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   CALL(cuDevicePrimaryCtxRelease, kReady);
-  if (device < 0 || device >= devices() || !s.contexts[static_cast<size_t>(device)].references) {
-    return call.wrong(CUDA_ERROR_INVALID_CONTEXT, "the context of device %d was not retained", device);
-  }
-  --s.contexts[static_cast<size_t>(device)].references;
+  if (!call.has_device(device)) return call.code;
+  int& references = s.contexts[static_cast<size_t>(device)].references;
+  if (!references) return call.wrong(CUDA_ERROR_INVALID_CONTEXT, "the context of device %d was not retained", device);
+  --references;
   return CUDA_SUCCESS;
 }
 
@@ -555,7 +561,6 @@ CUresult cuCtxSynchronize() {
   for (CUstream stream : s.streams) {
     if (stream->context == current) synchronised(stream);
   }
-  if (s.defaults.count(current)) synchronised(s.defaults[current]);
   return current->broken;
 }
 
@@ -814,7 +819,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction function) {
   CALL(cuFuncGetAttribute);
-  if (!s.functions.count(function)) return call.wrong(CUDA_ERROR_INVALID_HANDLE, "no function that is there");
+  if (!call.has(function)) return call.code;
   switch (static_cast<int>(which)) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = function->kernel->most_threads; break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = static_cast<int>(function->kernel->shared); break;
@@ -828,7 +833,7 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction f
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
   CALL(cuFuncSetAttribute);
-  if (!s.functions.count(function)) return call.wrong(CUDA_ERROR_INVALID_HANDLE, "no function that is there");
+  if (!call.has(function)) return call.code;
   if (which == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return CUDA_SUCCESS;
   if (which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > int{kMostShared}) {
     return call.wrong(CUDA_ERROR_INVALID_VALUE, "attribute %d, value %d", which, value);
@@ -843,7 +848,10 @@ namespace {
 bool take_parameters(Call* call, const Kernel& kernel, void** given, std::string* bytes, std::vector<const void*>* uses) {
   for (int i = 0; i < kernel.n_parameters; ++i) {
     const size_t size = kernel.sizes[i];
-    if (!given || !given[i]) return call->wrong(CUDA_ERROR_INVALID_VALUE, "%s: parameter %d is missing", kernel.name, i), false;
+    if (!given || !given[i]) {
+      call->wrong(CUDA_ERROR_INVALID_VALUE, "%s: parameter %d is missing", kernel.name, i);
+      return false;
+    }
     bytes->append(static_cast<const char*>(given[i]), size).append(up(size, 16) - size, '\0');
     for (size_t at = 0; at + 8 <= size; at += 8) {
       uintptr_t word = 0;
@@ -851,9 +859,10 @@ bool take_parameters(Call* call, const Kernel& kernel, void** given, std::string
       if (!is_device_address(word)) continue;
       const auto block = block_at(word);
       if (block == state().blocks.end()) {
-        return call->wrong(CUDA_ERROR_INVALID_VALUE, "%s: parameter %d is %#zx, where no block is", kernel.name, i, word), false;
+        call->wrong(CUDA_ERROR_INVALID_VALUE, "%s: parameter %d is %#zx, where no block is", kernel.name, i, word);
+        return false;
       }
-      if (block->second.context != current) return call->wrong(CUDA_ERROR_INVALID_VALUE, "memory of another context"), false;
+      if (!call->has(word, 0)) return false;
       uses->push_back(reinterpret_cast<const void*>(block->first));
     }
   }
@@ -885,7 +894,7 @@ void run_kernel(CUcontext context, const Kernel& kernel, Size grid, Size block, 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                         unsigned block_z, unsigned shared, CUstream stream, void** parameters, void** extra) {
   CALL(cuLaunchKernel);
-  if (!s.functions.count(function)) return call.wrong(CUDA_ERROR_INVALID_HANDLE, "no function that is there");
+  if (!call.has(function)) return call.code;
   const CUmodule module = function->module;
   if (!call.has(s.modules, module, "module") || !call.has(&stream)) return call.code;
   const Kernel& kernel = *function->kernel;
@@ -986,3 +995,24 @@ CUresult cuGraphExecDestroy(CUgraphExec executable) {
 }
 
 }  // extern "C"
+
+// ---- for libraries.cpp
+
+void standin::tell(const char* function, const char* why) {
+  const std::lock_guard<std::recursive_mutex> guard(state().lock);
+  ::tell(function, "%s", why);
+}
+
+bool standin::has_context() { return current && current->references && current->broken == CUDA_SUCCESS; }
+
+CUresult standin::queue(const char* function, CUstream stream, const Range* ranges, int n, std::function<void()> run) {
+  Call call(function);
+  if (!call || !call.has(&stream)) return call.code;
+  std::vector<const void*> uses;
+  for (int i = 0; i < n; ++i) {
+    const void* block = nullptr;
+    if (ranges[i].bytes && !call.has(reinterpret_cast<CUdeviceptr>(ranges[i].memory), ranges[i].bytes, &block)) return call.code;
+    if (block) uses.push_back(block);
+  }
+  return give_checked(stream, function, uses, std::move(run));
+}

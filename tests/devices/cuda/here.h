@@ -6,7 +6,8 @@
 //
 // Told, and the launch's end: a barrier that a thread does not reach or that is another line's, a warp's call that a named lane
 // does not join, an address that is not a multiple of its type's size, an index beyond an array, and an access that the processor
-// itself refuses.
+// itself refuses. Where HERE_RACES is defined (-fsanitize=thread) also two accesses of shared memory, one of which writes, with no
+// barrier between them; calls of a warp order nothing, except __syncwarp.
 #pragma once
 #include <math.h>
 #include <setjmp.h>
@@ -74,7 +75,7 @@ struct Copy {  // of 16 bytes, not yet done
 
 struct Thread {
   enum { kNew, kRuns, kAtBarrier, kInWarp, kLeft } state;
-  int line, fiber, copies, groups;
+  int line, fiber, copies, groups, synced;  // synced: the number of its last __syncwarp
   unsigned mask;  // of the lanes that it waits for
   void* mine;  // what it gives to its warp's call, and takes from there
 };
@@ -92,6 +93,8 @@ Fiber fibers[kMost];
 ucontext_t first;
 jmp_buf scheduler;
 int current, count, begun, waiting, left, phase, n_ready, ready[kMost], n_idle, idle[kMost];
+int barriers, syncs;  // of all blocks and warps so far
+bool in_atomic;
 void (*job)(void**);
 void** parameters;
 const char* name;
@@ -150,7 +153,7 @@ void fiber() {
     while (begun < count) {
       fibers[current].thread = in_order(begun++);
       Thread& me = self();
-      me.state = Thread::kRuns, me.fiber = current, me.copies = me.groups = 0;
+      me.state = Thread::kRuns, me.fiber = current, me.line = me.copies = me.groups = me.synced = 0;
       show();
       job(parameters);
       self().state = Thread::kLeft, ++left;
@@ -172,7 +175,7 @@ inline void barrier(int line) {
     for (int i = 0; i < count; ++i) {
       if (threads[i].line != line) tell("waits at the barrier of line %d, thread %d at that of line %d", line, i, threads[i].line);
     }
-    waiting = 0, ++phase;
+    waiting = 0, ++phase, ++barriers;
     for (int i = count; i-- > 0;) release(in_order(i));  // the last is the first to go on
   }
   rest();
@@ -205,7 +208,7 @@ inline void together(unsigned mask, Whole whole, void* mine, int line) {
 inline void block(size_t shared) {
   memset(__start_here_shared, 0xff, __stop_here_shared - __start_here_shared);
   memset(dynamic, 0xff, shared);
-  begun = waiting = left = n_ready = 0;
+  begun = waiting = left = n_ready = 0, ++barriers;
   phase = blockIdx.x + blockIdx.y + blockIdx.z;
   for (int i = 0; i < count; ++i) threads[i].state = Thread::kNew;
   if (!_setjmp(scheduler)) next();
@@ -290,6 +293,70 @@ constexpr int most_of(int threads = kMost, int = 0) { return threads; }
   extern "C" __attribute__((visibility("default"))) here::Kernel here_kernel_##name = here::kernel_of<name>( \
       #name, here::most_of(__VA_ARGS__), name);
 
+// ---- races in shared memory
+
+#ifndef HERE_RACES
+inline void access(const void*, size_t, bool) {}
+#else
+#define HERE_PLAIN __attribute__((no_sanitize_thread))
+
+struct Access {
+  int thread, barriers, syncs;  // when: after how many of them
+};
+struct Byte {
+  Access written, read[2];
+};
+constexpr size_t kStatic = 256 << 10;
+Byte bytes[kStatic + kDynamic];
+
+// Whether what another thread did comes before what this one does now.
+HERE_PLAIN inline bool is_before(const Access& other) {
+  if (other.barriers != barriers || other.thread == number()) return true;
+  return other.thread / 32 == number() / 32 && threads[other.thread].synced > other.syncs && self().synced > other.syncs;
+}
+
+HERE_PLAIN inline void access(const void* p, size_t size, bool writes) {
+  const char* at = (const char*)p;
+  const bool fixed = at >= __start_here_shared && at < __stop_here_shared;
+  if (in_atomic || (!fixed && !(at >= dynamic && at < dynamic + kDynamic))) return;
+  const size_t place = fixed ? at - __start_here_shared : kStatic + (at - dynamic);
+  const Access now = {number(), barriers, syncs};
+  for (size_t i = place; i < place + size; ++i) {
+    Byte& b = bytes[i];
+    const Access* other = !is_before(b.written) ? &b.written : nullptr;
+    for (const Access& read : b.read) {
+      if (writes && !is_before(read)) other = &read;
+    }
+    if (other) {
+      tell("%s byte %zu of shared memory, which thread %d has %s, with no barrier between since line %d",
+           writes ? "writes" : "reads", place, other->thread, other == &b.written ? "written" : "read", self().line);
+    }
+    if (writes) b.written = now;
+    else if (b.read[0].thread != now.thread) b.read[1] = b.read[0];
+    if (!writes) b.read[0] = now;
+  }
+}
+
+// What the compiler's -fsanitize=thread calls.
+extern "C" {
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+#define HERE_ACCESS(size)                                                          \
+  HERE_PLAIN void __tsan_read##size(void* p) { access(p, size, false); }           \
+  HERE_PLAIN void __tsan_write##size(void* p) { access(p, size, true); }           \
+  HERE_PLAIN void __tsan_unaligned_read##size(void* p) { access(p, size, false); } \
+  HERE_PLAIN void __tsan_unaligned_write##size(void* p) { access(p, size, true); }
+HERE_ACCESS(1)
+HERE_ACCESS(2)
+HERE_ACCESS(4)
+HERE_ACCESS(8)
+HERE_ACCESS(16)
+HERE_PLAIN void __tsan_read_range(void* p, size_t size) { access(p, size, false); }
+HERE_PLAIN void __tsan_write_range(void* p, size_t size) { access(p, size, true); }
+}
+#endif
+
 // What the compiler's -fsanitize=alignment,bounds calls.
 struct Place {
   const char* file;
@@ -337,7 +404,15 @@ inline int lane() { return number() & 31; }
 inline int kept_within(int from, int width) { return (from ^ lane()) & ~(width - 1) ? lane() : from; }
 }  // namespace here
 
-inline void __syncwarp(unsigned mask = ~0u, int line = __builtin_LINE()) { here::shuffled(mask, 0, here::lane(), line); }
+inline void __syncwarp(unsigned mask = ~0u, int line = __builtin_LINE()) {
+  const auto count = [](unsigned mask, void** lanes) {
+    ++here::syncs;
+    for (int i = 0; i < 32; ++i) {
+      if (mask >> i & 1) ((here::Thread*)lanes[i])->synced = here::syncs;
+    }
+  };
+  here::together(mask, count, &here::self(), line);
+}
 template <class V>
 V __shfl_sync(unsigned mask, V value, int from, int width = 32, int line = __builtin_LINE()) {
   return here::shuffled(mask, value, (here::lane() & ~(width - 1)) | (from & (width - 1)), line);
@@ -382,8 +457,10 @@ struct As {
 };
 template <class V, class F>
 V changed(V* p, F f) {
+  in_atomic = true;
   const V before = *p;
   *p = f(before);
+  in_atomic = false;
   return before;
 }
 }  // namespace here
@@ -580,6 +657,7 @@ inline void copy_16(void* shared, const void* global, int line = __builtin_LINE(
   int& n = here::self().copies;
   if (n == here::kCopies) here::tell("more than %d copies without a wait in line %d", n, line);
   here::copies[here::number()][n++] = {shared, global};
+  here::access(shared, 16, true);
   memset(shared, 0xff, 16);
 }
 inline void copy_commit(int line = __builtin_LINE()) {
@@ -593,7 +671,10 @@ inline void copy_wait(int newest) {
   if (groups <= 0) return;
   here::Copy* copy = here::copies[here::number()];
   int *ends = here::ends[here::number()], n = ends[groups - 1];
-  for (int i = 0; i < n; ++i) memcpy(copy[i].to, copy[i].from, 16);
+  for (int i = 0; i < n; ++i) {
+    here::access(copy[i].to, 16, true);
+    memcpy(copy[i].to, copy[i].from, 16);
+  }
   for (int i = n; i < me.copies; ++i) copy[i - n] = copy[i];
   for (int i = groups; i < me.groups; ++i) ends[i - groups] = ends[i] - n;
   me.copies -= n, me.groups -= groups;

@@ -1,4 +1,5 @@
 // NVRTC's functions: a text in CUDA C is compiled by the system's compiler with here.h. The "cubin" is a shared object's bytes.
+// Kernels look for races in shared memory where RUSHLIGHT_STANDIN_RACES is set: some times slower.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -43,6 +44,11 @@ bool run(const string& command, string* said) {
 string compiler() {
   const char* chosen = std::getenv("CXX");
   return chosen && *chosen ? chosen : "c++";
+}
+
+string flags() {
+  const char* races = std::getenv("RUSHLIGHT_STANDIN_RACES");
+  return string(STANDIN_FLAGS) + (races && *races ? " -fsanitize=thread -DHERE_RACES" : "");
 }
 
 string key_of(const string& content) {
@@ -96,8 +102,8 @@ bool compile(nvrtcProgram program, const string& defines, const string& path) {
                        " " + before + " -o " + after,
                    &program->log);
   if (works) write_file(after, with_entries(whole_file(after)));
-  works = works && run(compiler() + " " STANDIN_FLAGS " -shared -nostdlib -include " + folder() + "/here.h -x c++ " + after +
-                           " -o " + object + " -lm -lc -lgcc",
+  works = works && run(compiler() + " " + flags() + " -shared -nostdlib -include " + folder() + "/here.h -x c++ " + after + " -o " +
+                           object + " -lm -lc -lgcc",
                        &program->log);
   if (works) program->binary = whole_file(object);
   if (works && !path.empty()) {  // whole or not at all
@@ -177,8 +183,8 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   const char* kept = std::getenv("RUSHLIGHT_STANDIN_CACHE");
   string path;
   if (kept && *kept) {
-    static const string header = whole_file(folder() + "/here.h") + STANDIN_FLAGS;
-    path = string(kept) + "/" + key_of(header + defines + "\n" + program->text) + ".so";
+    static const string header = whole_file(folder() + "/here.h");
+    path = string(kept) + "/" + key_of(header + flags() + defines + "\n" + program->text) + ".so";
     program->binary = whole_file(path);
   }
   program->log.clear();

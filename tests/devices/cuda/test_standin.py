@@ -18,9 +18,9 @@ TOOLS = Path(__file__).parents[3] / "tools"
 MODES = {"relaxed": 2, "global": 0}
 
 
-def text(body, parameters="float *out"):
-    """A kernel `k`."""
-    return f'extern "C" __global__ void k({parameters}) {{\n{body}\n}}\n'
+def text(body, parameters="float *out", name="k"):
+    """A kernel, the lines of whose body are counted from 2."""
+    return f'#line 1\nextern "C" __global__ void {name}({parameters}) {{\n{body}\n}}\n'
 
 
 # ---- what kernels compute
@@ -81,13 +81,14 @@ SHUFFLES = {
 }
 
 
-@pytest.mark.parametrize("call_", SHUFFLES)
 @pytest.mark.parametrize("kind", ["int", "unsigned", "float", "double", "long long"])
-def test_calls_of_a_warp(call_, kind):
-    found = np.zeros(64, "d")
-    body = f"{kind} v = threadIdx.x;\nout[threadIdx.x] = {call_};"
+def test_calls_of_a_warp(kind):
+    stored = [f"out[{64 * i} + threadIdx.x] = {name};" for i, name in enumerate(SHUFFLES)]
+    found = np.zeros((len(SHUFFLES), 64), "d")
+    body = "\n".join([f"{kind} v = threadIdx.x;", *stored])
     run(text(body, "double *out"), "k", 1, 64, found)
-    np.testing.assert_array_equal(found, SHUFFLES[call_])
+    for name, row in zip(SHUFFLES, found, strict=True):
+        np.testing.assert_array_equal(row, SHUFFLES[name], err_msg=name)
 
 
 def test_votes():
@@ -213,6 +214,21 @@ def test_copies_are_done_at_the_wait_for_their_group(newest):
     assert np.isnan(found[done:]).all()
 
 
+def test_a_copy_spoils_what_was_there_until_the_wait():
+    body = """
+  __shared__ float4 there;
+  there = float4{1, 2, 3, 4};
+  copy_16(&there, in);
+  out[0] = there.x;
+  copy_commit();
+  copy_wait(0);
+  out[1] = there.x;"""
+    found = np.zeros(2, "f")
+    run(text(body, "const float *in, float *out"), "k", 1, 1, np.full(4, 7, "f"), found)
+    assert np.isnan(found[0])
+    assert found[1] == 7
+
+
 def test_a_struct_as_a_parameter_and_a_part_of_a_warp():
     head = "struct Pair { int n; double by; };\n"
     body = "if (threadIdx.x < pair.n) out[threadIdx.x] = pair.by;"
@@ -279,15 +295,57 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_a_kernel_does_wrong_is_told(name):
-    body, words = WRONG[name]
+ALL_WRONG = "".join(text(body, name=f"k{i}") for i, (body, _) in enumerate(WRONG.values())) + text(
+    "__syncthreads();\nout[threadIdx.x] = threadIdx.x;", name="right"
+)
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=WRONG)
+def test_what_a_kernel_does_wrong_is_told(number):
+    found = np.zeros(64, "f")
     with pytest.raises(RuntimeError) as raised:
-        run(text(body), "k", 1, 64, np.zeros(64, "f"), shared=128)
-    assert words in str(raised.value)
-    found = np.zeros(64, "f")  # and the next kernel runs as if nothing had been
-    run(text("__syncthreads();\nout[threadIdx.x] = threadIdx.x;"), "k", 1, 64, found)
+        run(ALL_WRONG, f"k{number}", 1, 64, found, shared=128)
+    assert list(WRONG.values())[number][1] in str(raised.value)
+    run(ALL_WRONG, "right", 1, 64, found)  # as if nothing had been
     np.testing.assert_array_equal(found, np.arange(64))
+
+
+SHARED = "__shared__ float a[64];\nconst int t = threadIdx.x;\na[t] = 1;\n"
+RACES = {
+    "a barrier": ("__syncthreads();\nout[t] = a[63 - t];", None),
+    "none": ("out[t] = a[63 - t];", "writes byte 128 of shared memory, which thread 31 has read"),
+    "the second is missing": (
+        "__syncthreads();\nconst float v = a[63 - t];\na[t] = v;\nout[t] = v;",
+        "with no barrier between since line 5",
+    ),
+    "of a warp": ("__syncwarp();\nout[t] = a[t ^ 31];", None),
+    "of a warp for another": ("__syncwarp();\nout[t] = a[t ^ 32];", "of shared memory"),
+    "a shuffle is none": ("out[t] = __shfl_sync(~0u, t, 0);\nout[t] = a[t ^ 31];", "reads byte"),
+    "atomics": (
+        "__shared__ int n;\nif (!t) n = 0;\n__syncthreads();\natomicAdd(&n, 1);\n"
+        "__syncthreads();\nout[t] = n - 63;",
+        None,
+    ),
+    "a copy": (
+        "__shared__ float4 b;\nif (!t) copy_16(&b, out), copy_commit(), copy_wait(0);\n"
+        "out[t] = b.x;",
+        "reads byte",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_races_in_shared_memory(name, monkeypatch):
+    monkeypatch.setenv("RUSHLIGHT_STANDIN_RACES", "1")
+    body, words = RACES[name]
+    found = np.zeros((2, 64), "f")
+    whole = text(SHARED + body.replace("out[t]", "out[blockIdx.x * 64 + t]"))
+    if words is None:
+        run(whole, "k", 2, 64, found)
+        np.testing.assert_array_equal(found, 1)
+    else:
+        with pytest.raises(RuntimeError, match=words):
+            run(whole, "k", 2, 64, found)
 
 
 @pytest.mark.parametrize("size", [4, 100, 4096 + 4])

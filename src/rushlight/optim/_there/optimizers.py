@@ -23,8 +23,13 @@ _GROUP = numbers_of("vectors.cl").WIDE_GROUP
 _PARTS = 256  # sums that a norm is made of, for each tensor
 
 
-def _usable(tensor: Any, like: Tensor) -> bool:
-    return tensor.dtype is like.dtype and tensor.shape == like.shape
+def _fit(lists: Sequence[Sequence[Any]]) -> bool:
+    """Whether the tensors at each place are of one type and shape; None fits everywhere."""
+    return all(
+        t is None or (t.dtype is p.dtype and t.shape == p.shape)
+        for p, *others in zip(*lists, strict=True)
+        for t in others
+    )
 
 
 def _at_once(like: Tensor) -> bool:
@@ -35,12 +40,15 @@ def _at_once(like: Tensor) -> bool:
 Lists = tuple[Sequence[Tensor], ...]
 
 
-def _alike(marks: Sequence[Any], lists: Lists, written: int) -> Iterator[tuple[Sequence[int], Lists]]:
+def _alike(
+    marks: Sequence[Any], lists: Lists, written: int, alike: bool
+) -> Iterator[tuple[Sequence[int], Lists]]:
     """Places of one mark and one element type, and the lists of their tensors, which lie alike.
 
-    Tensors of the first `written` lists get their values back where others stand for them.
+    Tensors of the first `written` lists get their values back where others stand for them. alike:
+    what `accelerator_alike` says of the lists.
     """
-    if marks.count(marks[0]) == len(marks) and _core.accelerator_alike(lists):
+    if alike and marks.count(marks[0]) == len(marks):
         yield range(len(marks)), lists
         return
     found: dict[Any, list[int]] = {}
@@ -72,9 +80,7 @@ def _start(name: str, lists: Lists, *given: Any, most: int = 1) -> None:
             start(_FILE, name, n, like, *tensors, *none, code(like), n, *given)
 
 
-def _start_all(
-    name: str, lists: Lists, *given: Any, computes: str = ""
-) -> int:
+def _start_all(name: str, lists: Lists, *given: Any, computes: str = "") -> int:
     """Start a kernel of a table. How many groups there were."""
     like = lists[0][0]
     made = kernel(
@@ -99,19 +105,20 @@ def sgd_step(
     nesterov: bool,
     maximize: bool,
 ) -> Written:
-    kept = buffers if momentum != 0 else [None] * len(params)
+    kept: Any = buffers if momentum != 0 else [None] * len(params)
     if not params or not len(params) == len(grads) == len(kept):
         return NotImplemented
-    for p, grad, buffer in zip(params, grads, kept, strict=True):
-        if not _usable(grad, p) or not (buffer is None or _usable(buffer, p)):
-            return NotImplemented
     new = [momentum != 0 and buffer is None for buffer in kept]
+    lists = (params, kept, grads) if momentum != 0 else (params, grads)
+    alike = True not in new and _core.accelerator_alike(lists)
+    if not alike and not _fit(lists):
+        return NotImplemented
     for i, first in enumerate(new):
         if first:
             kept[i] = empty(params[i].shape, params[i])
-    lists = (params, kept, grads) if momentum != 0 else (params, grads)
+            alike = False
     how = _N.HAS_MOMENTUM * (momentum != 0) + _N.NESTEROV * bool(nesterov)
-    for places, (param, *held, grad) in _alike(new, lists, len(lists) - 1):
+    for places, (param, *held, grad) in _alike(new, lists, len(lists) - 1, alike):
         options = struct_of(_FILE, "Sgd", computed(param[0].dtype).name).pack(
             rate=-lr,
             momentum=momentum,
@@ -144,10 +151,12 @@ def adam_step(
     lists = (params, means, squares, *((highest,) if amsgrad else ()), grads)
     if not params or any(len(given) != len(params) for given in (*lists, steps)):
         return NotImplemented
-    for p, *others in zip(*lists, strict=True):
-        if not all(_usable(t, p) for t in others):
-            return NotImplemented
-    if not all(step.numel() == 1 and step.dtype.is_floating_point for step in steps):
+    at_once = _at_once(params[0])
+    alike = _core.accelerator_alike(lists)
+    if not alike and not _fit(lists):
+        return NotImplemented
+    counts, there = _started(steps, at_once)
+    if counts is None:
         return NotImplemented
     fixed = {
         "eps": eps,
@@ -159,10 +168,7 @@ def adam_step(
         "sign": -1 if maximize else 1,
         "keeps_highest": int(amsgrad),
     }
-    at_once = _at_once(params[0])
-    there = at_once and all(step._accelerator is not None for step in steps)
-    counts = _count_there(steps) if there else _counted(steps)
-    for places, (param, mean, square, *top, grad) in _alike(counts, lists, len(lists) - 1):
+    for places, (param, mean, square, *top, grad) in _alike(counts, lists, len(lists) - 1, alike):
         count = counts[places[0]]
         options = struct_of(_FILE, "Adam", computed(param[0].dtype).name).pack(
             rate=-(lr / (1 - beta1**count)) if count else 0,
@@ -182,20 +188,29 @@ def adam_step(
     return None
 
 
-def _counted(steps: Sequence[Tensor]) -> Sequence[float]:
-    """The numbers of steps, which begin now."""
-    if any(step._accelerator is not None for step in steps):
-        arrays = [_core.to_write(step) for step in steps]
-        for step, array in zip(steps, arrays, strict=True):
-            array += 1
-            _core.write_values(step, array)
-        return [float(array.reshape(())) for array in arrays]
-    return _core.accelerator_counted(steps)
+def _started(steps: Sequence[Tensor], at_once: bool) -> tuple[Any, bool]:
+    """The numbers of steps, which begin now, and whether they are in the device's memory alone;
+    None where a count is no number."""
+    counts = _core.accelerator_counted(steps)
+    if counts is not None:
+        return counts, False
+    if not all(step.numel() == 1 and step.dtype.is_floating_point for step in steps):
+        return None, False
+    if at_once and all(step._accelerator is not None for step in steps):
+        return _count_there(steps), True
+    return [_counted(step) for step in steps], False
+
+
+def _counted(step: Tensor) -> float:
+    array = _core.to_write(step)
+    array += 1
+    _core.write_values(step, array)
+    return float(array.reshape(()))
 
 
 def _count_there(steps: Sequence[Tensor]) -> Sequence[float]:
     """Count steps in the device's memory, where a graph that is replayed finds their numbers."""
-    for _, (some,) in _alike([0] * len(steps), (steps,), 1):
+    for _, (some,) in _alike([0] * len(steps), (steps,), 1, _core.accelerator_alike((steps,))):
         _start_all("add", (some,), number(1, some[0]))
     return [0.0] * len(steps)
 
@@ -209,11 +224,12 @@ def total_norm2(tensors: Sequence[Tensor]) -> Tensor:
     if _at_once(like):
         count = sum(-(-t.numel() // _N.CHUNK) for t in tensors)
         sums = empty((count,), like, dtypes.float64)
-        given = tuple(map(rows, tensors))
-        _start_all("squares", (given,), sums, computes="float64")
+        _start_all("squares", (tuple(map(rows, tensors)),), sums, computes="float64")
         more = f"-DWARPS -DELEMENT={code(like)}"
         arguments = sums, out, code(out), count
-        start(_FILE, "root_of_all", 1, like, *arguments, more=more, computes="float64", group=_GROUP)
+        start(
+            _FILE, "root_of_all", 1, like, *arguments, more=more, computes="float64", group=_GROUP
+        )
         return out
     parts = [min(_PARTS, t.numel()) for t in tensors]
     wide = numbered(like._accelerator).facts.has_double
@@ -230,8 +246,9 @@ def total_norm2(tensors: Sequence[Tensor]) -> Tensor:
 
 @there(kernels.scale_, takes="float")
 def scale_(tensors: Sequence[Tensor], factor: float | Tensor) -> Written:
-    of = factor if isinstance(factor, Tensor) else None
-    for _, (some,) in _alike([0] * len(tensors), (tensors,), 1):
-        by = number(1 if of is not None else factor, some[0])
+    of, value = (factor, 1.0) if isinstance(factor, Tensor) else (None, factor)
+    alike = bool(tensors) and _core.accelerator_alike((tensors,))
+    for _, (some,) in _alike([0] * len(tensors), (tensors,), 1, alike):
+        by = number(value, some[0])
         _start("scale", (some,), of, 0 if of is None else code(of), by)
     return None
