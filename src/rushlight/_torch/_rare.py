@@ -19,8 +19,8 @@ from .._base.errors import warn
 from .._core import Tensor
 from ..nn import functional
 from ..storage import mapped
-from ._present_device import general as present
 from . import find
+from ._present_device import general as present
 
 # ---- sizes that a compiler does not know yet: here every size is a number
 

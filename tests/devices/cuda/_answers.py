@@ -5,6 +5,7 @@ import threading
 
 import _standin
 import pytest
+
 import rushlight as torch
 from rushlight.utils.data import DataLoader, TensorDataset
 

@@ -4,6 +4,7 @@ import gc
 
 import _standin
 import pytest
+
 import rushlight as torch
 from rushlight import nn
 
@@ -138,7 +139,7 @@ class Words(nn.Module):
 
 
 def test_steps_with_dropout():
-    words = lambda rows: torch.randint(0, 9, (rows, 5))  # noqa: E731
+    words = lambda rows: torch.randint(0, 9, (rows, 5))
     agree(Words, lambda p: torch.optim.SGD(p, lr=0.1), words)
 
 
