@@ -91,6 +91,11 @@ PyObject* wait_for(PyObject*, PyObject* capsule) {
   return check_reports(accelerator_at(event->device)) < 0 ? nullptr : Py_NewRef(Py_None);
 }
 
+PyObject* is_idle(PyObject*, PyObject* number) {
+  const int device = device_of(number);
+  return device < 0 ? nullptr : PyBool_FromLong(devices::driver_of(device).is_idle());
+}
+
 PyObject* milliseconds(PyObject*, PyObject* args) {
   PyObject *first, *last;
   if (!PyArg_ParseTuple(args, "OO", &first, &last)) return nullptr;
@@ -172,6 +177,7 @@ PyMethodDef kAcceleratorEventFunctions[] = {
     {"accelerator_event_wait", method_of<wait_for>(), METH_O, "Waits until the device has come to the mark."},
     {"accelerator_event_milliseconds", method_of<milliseconds>(), METH_VARARGS, "From one mark to another, which are done."},
     {"accelerator_event_address", method_of<address_of>(), METH_O, "The driver's handle."},
+    {"accelerator_is_idle", method_of<is_idle>(), METH_O, "Whether a device has done all."},
     {"accelerator_begin_capture", method_of<begin_capture>(), METH_O, "What a device is given is kept from now on, not done."},
     {"accelerator_end_capture", method_of<end_capture>(), METH_NOARGS, "A graph of what was kept."},
     {"accelerator_is_capturing", method_of<is_capturing>(), METH_O, "Whether this device, or with -1 any, is being captured."},

@@ -173,10 +173,12 @@ class Cuda final : public Device {
 
   bool is_done(void* event) override {
     enter();
-    const Code code = call.cuEventQuery(event);
-    if (code == kNotReady) return false;
-    check(call, code, "cuEventQuery");
-    return true;
+    return ready(call.cuEventQuery(event), "cuEventQuery");
+  }
+
+  bool is_idle() override {
+    enter();
+    return ready(call.cuStreamQuery(stream), "cuStreamQuery");
   }
 
   void wait_for(void* event) override {
@@ -217,6 +219,11 @@ class Cuda final : public Device {
   }
 
  private:
+  bool ready(Code code, const char* what) const {
+    if (code != kNotReady) check(call, code, what);
+    return code != kNotReady;
+  }
+
   // Every thread says which context its calls are of. The first call makes the context, which takes a part of a second.
   void enter() {
     std::call_once(entered, [this] {

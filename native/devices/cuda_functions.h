@@ -42,6 +42,7 @@ struct Algorithm {
   X(cuMemcpyDtoHAsync_v2, Code(void*, Address, size_t, Handle))                                                                 \
   X(cuMemcpyDtoDAsync_v2, Code(Address, Address, size_t, Handle))                                                               \
   X(cuStreamCreate, Code(Handle*, unsigned))                                                                                    \
+  X(cuStreamQuery, Code(Handle))                                                                                                \
   X(cuStreamSynchronize, Code(Handle))                                                                                          \
   X(cuEventCreate, Code(Handle*, unsigned))                                                                                     \
   X(cuEventDestroy_v2, Code(Handle))                                                                                            \

@@ -95,7 +95,8 @@ void not_while_capturing(const Slot& s) {
   if (!s.capturing) return;
   throw Failure(
       "CUDA error: operation not permitted when stream is capturing\nThe program waits for the device, or copies to or from the "
-      "host, inside torch.cuda.graph(): nothing is computed there, so no value can be read.");
+      "host, inside torch.cuda.graph(): nothing is computed there, so no value can be read. A call that is made for the first time may "
+      "have to copy as well: make it once before.");
 }
 
 void release_kept(Slot& s) {
@@ -387,6 +388,7 @@ void Device::record(void*) { only_cuda(); }
 bool Device::is_done(void*) { only_cuda(); }
 void Device::wait_for(void*) { only_cuda(); }
 float Device::milliseconds(void*, void*) { only_cuda(); }
+bool Device::is_idle() { only_cuda(); }
 void Device::begin_capture() { only_cuda(); }
 void* Device::end_capture() { only_cuda(); }
 void Device::replay(void*) { only_cuda(); }

@@ -80,6 +80,7 @@ class Device {
   virtual bool is_done(void* event);
   virtual void wait_for(void* event);  // the host does
   virtual float milliseconds(void* from, void* to);
+  virtual bool is_idle();  // whether all that was queued is done
   virtual void begin_capture();
   virtual void* end_capture();  // a graph
   virtual void replay(void* graph);

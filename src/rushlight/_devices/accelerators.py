@@ -1,5 +1,5 @@
-"""Accelerators: devices of CUDA's driver and of OpenCL. A library is looked for when a program first
-names a device of its kind.
+"""Accelerators: devices of CUDA's driver and of OpenCL. A library is looked for when a program
+first names a device of its kind.
 
 Memory, copies, launches and pointwise programs are the core's (native/core/accelerator.cpp). Every
 other call asks what `there` attached to its op, and goes by way of the host without that.
@@ -24,7 +24,16 @@ from .._core import Tensor
 from .cpu import number
 from .texts import text_of
 
-__all__ = ["Accelerator", "Facts", "build", "count", "in_use", "kernel", "library_of_nvidia", "numbered"]
+__all__ = [
+    "Accelerator",
+    "Facts",
+    "build",
+    "count",
+    "in_use",
+    "kernel",
+    "library_of_nvidia",
+    "numbered",
+]
 
 
 def _opencl_libraries() -> list[str]:

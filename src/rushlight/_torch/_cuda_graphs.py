@@ -117,9 +117,9 @@ class graph:
         check_input_liveness: bool = False,
     ) -> None:
         self.cuda_graph, self.pool = cuda_graph, pool
-        self.capture_stream = _cuda.Stream() if stream is None else stream
+        self.capture_stream = _cuda.stream_type() if stream is None else stream
         self.capture_error_mode = capture_error_mode
-        self.stream_ctx = _cuda.StreamContext(self.capture_stream)
+        self.stream_ctx = _cuda.stream_context(self.capture_stream)
 
     def __enter__(self) -> None:
         _cuda.synchronize()
@@ -167,10 +167,10 @@ class _Passes:
                 "In the beta API, sample_args for each callable must contain only Tensors. Other "
                 "types are not allowed."
             )
-        is_module = isinstance(function, Module)
-        if is_module:
+        self.parameters: tuple[Tensor, ...] = ()
+        if isinstance(function, Module):
             _check_module(function)
-        self.parameters = tuple(function.parameters()) if is_module else ()
+            self.parameters = tuple(function.parameters())
         self.inputs = self.given + self.parameters
         self.forward, self.backward = CUDAGraph(), CUDAGraph()
 

@@ -57,20 +57,21 @@ class Answers:
     """What the accelerators of a kind answer; None: of the kind that is meant where none is named,
     which are there only once the program has named one, or where they are CUDA's."""
 
-    Stream: type[Stream]
-    Event: type[_absent_device.Event]
-    DeviceContext: type[DeviceContext]
-    StreamContext: type[StreamContext]
+    stream_type: type[Stream]
+    event_type: type[_absent_device.Event]
+    device_context: type[DeviceContext]
+    stream_context: type[StreamContext]
 
     def __init__(self, kind: str | None) -> None:
         self._kind = kind
         self._default_streams: dict[int, Stream] = {}
         self._sync_mode: int | str = 0
-        for each in (Stream, DeviceContext, StreamContext):
-            setattr(self, each.__name__, type(each.__name__, (each,), {"_of": self}))
+        own = {"_of": self}
+        self.stream_type = type("Stream", (Stream,), own)
+        self.device_context = type("DeviceContext", (DeviceContext,), own)
+        self.stream_context = type("StreamContext", (StreamContext,), own)
         of_driver = kind == "cuda" and first("cuda") > 0
-        event = Event if of_driver else _WaitingEvent
-        self.Event = type("Event", (event,), {"_of": self})
+        self.event_type = type("Event", (Event if of_driver else _WaitingEvent,), own)
 
     @property
     def kind(self) -> str:
@@ -285,7 +286,7 @@ class Answers:
         """The stream that a device has before a program makes one."""
         number = self.number_of(device)
         if number not in self._default_streams:
-            self._default_streams[number] = self.Stream(number % OF_A_KIND, stream_id=0)
+            self._default_streams[number] = self.stream_type(number % OF_A_KIND, stream_id=0)
         return self._default_streams[number]
 
     def current_stream(self, device: object = None) -> Stream:
@@ -328,7 +329,8 @@ class Stream(_absent_device.Stream):
 
     def query(self) -> bool:
         """Whether all that was asked for is done; OpenCL's devices are waited for."""
-        return self.record_event().query()
+        number = self._of.number_of(self.device)
+        return _core.accelerator_is_idle(number) if number >= OF_A_KIND else super().query()
 
     def wait_stream(self, stream: Any) -> None:
         """Nothing to wait for, but where the other stream is another device's."""
@@ -341,12 +343,12 @@ class Stream(_absent_device.Stream):
 
     def record_event(self, event: Any = None) -> Any:
         """An event behind all that was asked for."""
-        event = self._of.Event() if event is None else event
+        event = self._of.event_type() if event is None else event
         event.record(self)
         return event
 
     def __enter__(self) -> Stream:
-        self._inside = [*getattr(self, "_inside", ()), self._of.StreamContext(self)]
+        self._inside = [*getattr(self, "_inside", ()), self._of.stream_context(self)]
         self._inside[-1].__enter__()
         return self
 
@@ -616,12 +618,12 @@ def answers(kind: str) -> dict[str, Any]:
         "set_stream": of.set_stream,
         "get_sync_debug_mode": of.sync_mode,
         "set_sync_debug_mode": of.set_sync_mode,
-        "Stream": of.Stream,
-        "Event": of.Event,
-        "stream": of.StreamContext,
-        "StreamContext": of.StreamContext,
-        "device": of.DeviceContext,
-        "device_of": of.DeviceContext,
+        "Stream": of.stream_type,
+        "Event": of.event_type,
+        "stream": of.stream_context,
+        "StreamContext": of.stream_context,
+        "device": of.device_context,
+        "device_of": of.device_context,
     }
     for name in refused_without("cuda"):
         found.setdefault(name, _refused(kind, name))

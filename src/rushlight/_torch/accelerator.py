@@ -92,8 +92,10 @@ def set_device_index(device: object, /) -> None:
 current_device_idx, set_device_idx = current_device_index, set_device_index
 
 
-class device_index(_present.DeviceContext):
+class device_index(_present_device.DeviceContext):
     """A block in which an accelerator is the current one; None changes nothing."""
+
+    _of = _present
 
     def __init__(self, device: int | None, /) -> None:
         super().__init__(device)

@@ -6,17 +6,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
+from .._base.device import cuda_is_here as _cuda_is_here
 from .._base.missing import missing_name as _missing_name
 from .._base.switches import matmul as matmul
 
 
 def is_built() -> bool:
-    """False: CUDA is not here.
+    """Whether devices of CUDA are here: nothing has to be built for them.
 
-    >>> torch.backends.cuda.is_built() and torch.cuda.is_available()
-    False
+    >>> torch.backends.cuda.is_built() == torch.cuda.is_available()
+    True
     """
-    return False
+    return _cuda_is_here()
 
 
 # Which implementations of attention may be used: noted, without effect.
