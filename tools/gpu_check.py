@@ -163,6 +163,10 @@ class Results:
         return sorted(rows, key=lambda row: (order[row["state"]], row.get("reached", 0)))
 
     def page(self) -> str:
+        with self.lock:
+            return self._page()
+
+    def _page(self) -> str:
         lines = [f"rushlight on {self.about.get('card', 'no device')}, {self.about['date']}", ""]
         lines += [f"  {key}: {value}" for key, value in self.about.items()]
         lines += [
@@ -257,7 +261,7 @@ class Under:
     end: float
 
     def left(self) -> float:
-        return self.end - time.monotonic()
+        return min(self.end, self.check.end) - time.monotonic()
 
     def row(self, **fields: Any) -> None:
         self.check.results.add(self.name, **fields)
@@ -277,7 +281,7 @@ class Under:
 
 def side_by_side(calls: Iterable[Callable[[], None]]) -> None:
     """Calls, each in a thread of its own, until the last has ended."""
-    running = [threading.Thread(target=call) for call in calls]
+    running = [threading.Thread(target=call, daemon=True) for call in calls]
     for thread in running:
         thread.start()
     for thread in running:
@@ -550,8 +554,9 @@ PARTS = [name for stage in STAGES for name, _, _ in stage]
 def do_part(check: Check, name: str, seconds: float, part: Callable[[Under], None]) -> None:
     """A part, whatever becomes of it."""
     began = time.monotonic()
-    under = Under(name, check, min(began + seconds, check.end))
-    check.results.parts[name] = {"seconds": 0.0}
+    under = Under(name, check, began + seconds)
+    with check.results.lock:
+        check.results.parts[name] = {"seconds": 0.0}
     if not check.options.device and name != "there":
         under.row(name=name, state=ABSENT, said="a device")
     elif under.left() < 2:
@@ -582,6 +587,7 @@ def run(options: Any, stages: Stages = STAGES) -> Results:
                 if name in ("there", *chosen)
             )
     finally:
+        check.end = 0.0
         for worker in list(Worker.running):
             worker.end()
         results.about["seconds"] = round(time.monotonic() - began, 1)
