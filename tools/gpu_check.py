@@ -338,9 +338,14 @@ def there(under: Under) -> None:
     workers = {"machine": Worker(options, device="cpu")}
     workers |= {device: Worker(options, device=device) for device in wanted}
     workers["PyTorch"] = Worker(options, "torch", "cuda")
-    for name, worker in workers.items():
-        found[name] = under.do(worker, "machine" if name == "machine" else "facts", seconds=20)
-        worker.end()
+
+    def ask(name: str) -> None:
+        doing = "machine" if name == "machine" else "facts"
+        found[name] = under.do(workers[name], doing, seconds=20)
+        workers[name].end()
+
+    side_by_side(partial(ask, name) for name in workers)
+    for name in workers:
         driver = {"cuda": "driver's CUDA", "opencl": "OpenCL's platforms"}.get(name)
         if found[name]["state"] == FAILED and driver and not found["machine"].get(driver):
             found[name]["state"] = ABSENT
@@ -429,9 +434,9 @@ def compared(
             row[column] = statistics.median(done)
         said = [a["said"] for a in (made[column], *answers) if "said" in a]
         row |= {"said": f"{column}: {said[0]}"} if said else {}
-    queued = [t for answer in times["ours"] for t in answer["queued"]]
-    if queued:
-        row["queued"] = statistics.median(queued)
+    for column, word in (("ours", "queued"), ("theirs", "theirs queued")):
+        queued = [t for answer in times.get(column, []) for t in answer.get("queued", [])]
+        row |= {word: statistics.median(queued)} if queued else {}
     if ours["bytes"] or ours["operations"]:
         row["rate"] = (ours["bytes"] / 1e9 or ours["operations"] / 1e12) / row["ours"]
         row["unit"] = "GB/s" if ours["bytes"] else "TFLOP/s"
@@ -477,6 +482,8 @@ def figures(part: str, name: str, row: Answer) -> Answer:
         found["85 % of a copy's bandwidth"] = row["share"] / 0.85
     if name in ("an empty kernel", "a + b") and "queued" in row:
         found["a call queued in 3 us"] = 3e-6 / row["queued"]
+    if "theirs queued" in row:
+        found["PyTorch's time to queue a call"] = row["theirs queued"] / row["queued"]
     return found
 
 
@@ -530,7 +537,7 @@ def choices(under: Under) -> None:
 
 Stages = list[list[tuple[str, float, Callable[[Under], None]]]]
 STAGES: Stages = [  # parts in order of worth, and how many of 330 seconds each may take
-    [("there", 30, there)],
+    [("there", 40, there)],
     [("tensor", 10, tensor)],
     [("compile", 30, partial(named, doing="compiled", processes=14))],
     [
