@@ -348,7 +348,7 @@ def test_parts_on_the_stand_in_for_cuda(tmp_path):
     where = {"RUSHLIGHT_CUDA_LIBRARY": library, "RUSHLIGHT_NVRTC_LIBRARY": library}
     words = "tensor calls products trouble".split()
     found = started(tmp_path, "--device", "cuda", "--only", *words, **where)
-    assert well(found) > 20
+    assert well(found) > 12  # those of two parts
     assert parts(found, "ok") == {"there", *words}
     assert found["about"]["checked"] == "cuda" and "Stand-in" in found["about"]["card"]
     products = [row for row in found["rows"] if row["part"] == "products"]
