@@ -12,7 +12,7 @@
 #   make bench      benchmarks/compare.py against PyTorch
 #   make bench-ops  benchmarks/ops.py: every op of the table at three sizes, against PyTorch
 #   make bench-around  benchmarks/around.py: what programs do around the ops, against PyTorch
-#   make cuda-check every kernel text of accelerators, compiled as CUDA C; no GPU is needed
+#   make cuda-check declarations of CUDA's functions against its headers, and every kernel text compiled as CUDA C; no GPU is needed
 #   make docs       the documentation site, in build/site: open build/site/index.html
 #   make wheel      a wheel in dist/; on Linux a manylinux one
 #   make gpu-bundle build/gpu-bundle: what checks rushlight on a machine with a GPU, see docs/how-to/check-a-gpu.md
@@ -83,6 +83,7 @@ docs: $(VENV)/installed $(VENV)/docs $(VENV)/watch
 	@echo "the site: build/site/index.html"
 
 cuda-check: $(VENV)/installed $(VENV)/cuda-check
+	$(BIN)/python tools/cuda_headers.py
 	$(BIN)/python tools/cuda_check.py
 
 aarch64: $(VENV)/ready

@@ -78,9 +78,10 @@ ORDER = [
     *("_torch._functorch", "nn.attention.flex_attention", "_torch.__future__"),
     *("_tensor.foreach", "sparse"),
     *("_torch._tensor_str", "_torch._absent_device", "_torch._present_device", "_torch.opencl"),
-    *("cuda", "_torch.accelerator", "_torch.__config__"),
+    *("_torch.accelerator", "_torch.__config__"),
     *("memory", "devices", "linalg", "fft", "special", "signal", "serialization"),
     *("_torch._lowrank", "_torch._lobpcg", "_torch._dispatched", "amp"),
+    *("_torch._cuda_graphs", "cuda"),
     *("_torch._private", "_torch._utils", "_torch.futures"),
     *("distributed", "distributed.algorithms.join", "utils"),  # a sampler asks for the rank
     *("nn.parallel._uneven", "nn.parallel.distributed"),

@@ -11,9 +11,13 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import importlib.util
+import struct
 import sys
 from pathlib import Path
 
+from rushlight import _core
+from rushlight._base.dtypes import ALL
+from rushlight._devices.programs import EVEN, NARROW, own_text
 from rushlight._devices.texts import files, text_of
 
 ARCHITECTURES = "sm_80", "sm_90"
@@ -51,22 +55,82 @@ def compiled(nvrtc: ctypes.CDLL, text: str, name: str, architecture: str) -> str
     return log.value.decode() or f"error {code}" if code else ""
 
 
+PARTS = "prelude", "elementary", "pairs", "vectors", "gpu", "tiles"
+"""Files that others include."""
+HELD = [f"-DHELD={n}" for n in (0, 1, 2, 4, 8)]
+FUSED = [
+    f"-DDEPTH={depth} -DSIZE_OF_X=2 {more} {mask}"
+    for depth, mask in ((32, ""), (64, ""), (128, ""), (64, "-DM=TYPE_BOOL"))
+    for more in ("-DFORWARD", "-DDOTS", "-DBY_QUERY", "-DBY_KEY")
+]
+REDUCTIONS = [
+    f"-DHOW={how} -DTAKEN={taken}"
+    for how, taken in ((0, 0), (0, 5), (0, 6), (1, 1), (2, 0), (3, 2))
+]
+NORMS = [f"-DW=TYPE_FLOAT32 {held}" for held in HELD] + ["-DAT_ONCE=1", ""]
+BY_WARPS = {"softmax": HELD, "norms": NORMS, "reductions": REDUCTIONS, "fused_attention": FUSED}
+"""The options of kernels that count on warps."""
+OTHERS = {"products": ["-DTILED"], "softmax": ["-DGROUPS"]}
+X = {
+    "float32": ("FLOAT32", "FLOAT16", "BFLOAT16"),
+    "float64": ("FLOAT64",),
+    "int64": ("INT64", "INT32", "UINT8", "BOOL"),
+}
+"""Types of elements, by the type that elements are computed in."""
+
+
+def tiles(stem: str, computed: str) -> list[str]:
+    """The options with which products are computed by tiles: types, transpositions, sizes."""
+    kinds = {"float32": ["FLOAT32", "FLOAT32 -DTF32", "FLOAT16", "BFLOAT16"], "float64": ["FLOAT64"]}
+    ways = {
+        "products": [f"-DA_TURNED={a} -DB_TURNED={b}" for a in (0, 1) for b in (0, 1)],
+        "convolution": ["-DA_TURNED=0", "-DA_TURNED=0 -DIMAGES"],
+    }
+    return [
+        f"-DROWS={size} -DCOLUMNS={size} {way} -DSTORED=TYPE_{kind}"
+        for kind in kinds.get(computed, ())
+        for size in ((64,) if computed == "float64" else (64, 128))
+        for way in ways.get(stem, ())
+    ]
+
+
+def options(stem: str, computed: str) -> list[str]:
+    """All options with which a file is compiled."""
+    found = ["", *OTHERS.get(stem, []), *tiles(stem, computed)]
+    if computed == "int64" and stem != "reductions":
+        return found
+    types = X[computed][1:] if stem == "fused_attention" else X[computed]
+    warps = BY_WARPS.get(stem, [])
+    return found + [f"-DWARPS -DX=TYPE_{kind} {more}" for kind in types for more in warps]
+
+
+def programs() -> list[tuple[str, str]]:
+    """A program as a kernel of its own, in every form. The interpreter has all instructions."""
+    numbers = {name: number for number, (name, _) in enumerate(_core.instructions())}
+    steps = struct.pack("10i", numbers["add"], 2, 0, 1, 0, numbers["mul"], 2, 2, 1, 0)
+    code = {dtype.name.upper(): dtype.code for dtype in ALL}
+    found = []
+    for computed, kinds in X.items():
+        for kind in kinds:
+            types = bytes([code[kind], code[computed.upper()], code[kind], 0])
+            for form in (0, 2, 2 | NARROW, 2 | NARROW | EVEN):
+                given = steps, types, 2, 0, 2, form
+                text = own_text(code[computed.upper()], True, True, *given)[0]
+                found.append((f"a program of {kind}, form {form}", text))
+    return found
+
+
 def texts() -> list[tuple[str, str]]:
-    """Every file in every type that T may be, each with a name."""
+    """Every file in every type that T may be and with all its options, each with a name."""
     found = []
     for path in files().values():
-        if path.stem in ("prelude", "elementary", "pairs"):  # parts of others
+        if path.stem in PARTS:
             continue
-        for computed in ("float32", "float64", "int64"):
-            options = [""]
-            if path.name == "products.cl":
-                options = ["", "-DTILED"]
-            if path.name == "softmax.cl":
-                options = ["", "-DGROUPS"]
-            for more in options:
+        for computed in X:
+            for more in options(path.stem, computed):
                 text = text_of(path.name, computed, True, more)
-                found.append((f"{path.name} in {computed}", text))
-    return found
+                found.append((f"{path.name} in {computed} {more}", text))
+    return found + programs()
 
 
 def main() -> int:

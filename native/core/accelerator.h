@@ -40,8 +40,15 @@ There*& there_of(PyCFunction method);  // of a kernel of the CPU, by what Python
 // Raises that the device itself met an error, with the call that asked the device last. CUDA tells at some later call.
 void raise_broken(const char* said);
 
+// The memory of reports, and the number of the call that begins, for a kernel that reports numbers of a kind ("index"). False with an
+// exception.
+bool begin_report(DeviceType device, const std::string& what, const Tensor** memory, int64_t* call);
 // Raises what kernels reported of numbers that they could not use: after a wait for the device. -1 with an exception.
 int check_reports(DeviceType device);
+// Makes the memory for them. False with an exception.
+bool prepare_reports(DeviceType device);
+// Work that was captured may report, too: the next wait looks.
+void expect_reports(DeviceType device);
 
 // A call with tensors on an accelerator: by a kernel of the device, or by way of the host. `function` computes the call on the CPU;
 // a function that is no kernel gets ndarrays. A new reference, nullptr with an exception.
@@ -63,7 +70,10 @@ using i64 = int64_t;
 
 extern PyMethodDef kAcceleratorFunctions[];
 extern PyMethodDef kAcceleratorLaunchFunctions[];
+extern PyMethodDef kAcceleratorListFunctions[];
 extern PyMethodDef kAcceleratorProgramFunctions[];
 extern PyMethodDef kAcceleratorReportFunctions[];
+extern PyMethodDef kAcceleratorLibraryFunctions[];
+extern PyMethodDef kAcceleratorEventFunctions[];
 
 }  // namespace rushlight

@@ -5,7 +5,8 @@ enum {
   INPUTS = 8,
   REGISTERS = 32,  // of a pointwise program
   BLOCK = 8,     // elements that a work item of the interpreter does
-  SCALAR = 255   // the type of an input that is a number
+  SCALAR = 255,  // the type of an input that is a number
+  TABLE = 460    // numbers of a table of tensors
 };
 
 // Where elements lie that a tensor shows: sizes, and strides in bytes.
@@ -18,3 +19,10 @@ typedef struct {
   int n_inputs, n_constants, n_instructions, result, out_type, ndim, types[INPUTS];
   i64 count, sizes[DIMS], out_strides[DIMS], strides[INPUTS][DIMS], places[INPUTS], out_place, scalars[INPUTS];
 } Call;
+
+// Tensors that one launch computes, those at one place of several lists together. A place has in `words` the number of its first
+// group, how many elements a tensor there has, and the address of each list's tensor. before: groups of the launches before, where the
+// lists are too long for one.
+typedef struct {
+  i64 places, lists, before, words[TABLE];
+} Table;

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "core/accelerator.h"
+#include "core/accelerator_given.h"
+#include "core/accelerator_repeats.h"
 #include "core/guard.h"
 #include "core/layout.h"
 #include "core/tensor.h"
@@ -12,8 +14,7 @@ namespace rushlight {
 
 namespace {
 
-// launch(kernel, items, group, arguments): a tensor is its memory and its place in bytes; an int 64 bits; None no memory; anything
-// else its bytes.
+// launch(kernel, items, group, arguments)
 PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   if (n_args != 4 || !PyTuple_Check(args[3])) {
     PyErr_SetString(PyExc_TypeError, "accelerator_launch(kernel, items, group, arguments)");
@@ -21,46 +22,10 @@ PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   }
   const int kernel = static_cast<int>(PyLong_AsLong(args[0]));
   const Py_ssize_t items = PyLong_AsSsize_t(args[1]), group = PyLong_AsSsize_t(args[2]);
-  if (PyErr_Occurred()) return nullptr;
-  const Py_ssize_t n = PyTuple_GET_SIZE(args[3]);
-  std::vector<devices::Argument> arguments;
-  std::vector<int64_t> numbers;
-  std::vector<Ref> views;
-  arguments.reserve(static_cast<size_t>(2 * n));
-  numbers.reserve(static_cast<size_t>(n));
-  const auto number = [&](int64_t value) {
-    numbers.push_back(value);
-    arguments.push_back({sizeof(int64_t), &numbers.back()});
-  };
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* o = PyTuple_GET_ITEM(args[3], i);
-    if (is_tensor(o)) {
-      const Tensor* t = as_tensor(o);
-      if (!(t->flags & kAccelerator)) {
-        PyErr_SetString(PyExc_TypeError, "launch(): a tensor is not on an accelerator");
-        return nullptr;
-      }
-      const devices::Block* block = block_of(t->storage());
-      arguments.push_back({sizeof(void*), block->memory ? &block->memory : nullptr});
-      number(t->offset());
-    } else if (PyLong_Check(o)) {
-      const int64_t value = PyLong_AsLongLong(o);
-      if (value == -1 && PyErr_Occurred()) return nullptr;
-      number(value);
-    } else if (PyBytes_CheckExact(o)) {
-      arguments.push_back({static_cast<size_t>(PyBytes_GET_SIZE(o)), PyBytes_AS_STRING(o)});
-    } else if (o == Py_None) {
-      arguments.push_back({sizeof(void*), nullptr});
-      number(0);
-    } else {
-      Ref view(PyMemoryView_FromObject(o));
-      if (!view) return nullptr;
-      const Py_buffer* bytes = PyMemoryView_GET_BUFFER(view.get());
-      arguments.push_back({static_cast<size_t>(bytes->len), bytes->buf});
-      views.push_back(std::move(view));
-    }
-  }
-  devices::launch(kernel, static_cast<size_t>(items), static_cast<size_t>(group), arguments);
+  Given given;
+  if (PyErr_Occurred() || !given.read(args[3])) return nullptr;
+  repeats::note_launch(kernel, items, group, args[3]);
+  devices::launch(kernel, static_cast<size_t>(items), static_cast<size_t>(group), given.arguments);
   Py_RETURN_NONE;
 }
 
@@ -177,7 +142,9 @@ PyObject* empty(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   Py_ssize_t shape[kMaxDims];
   std::copy_n(sizes, ndim, shape);
-  return as_object(new_tensor(static_cast<DType>(code), ndim, shape, as_tensor(args[1])->device()));
+  PyObject* made = as_object(new_tensor(static_cast<DType>(code), ndim, shape, as_tensor(args[1])->device()));
+  repeats::note_made(made);
+  return made;
 }
 
 // Each tensor as one of the same layout on another device, also in lists and tuples; what is none as it is.
@@ -228,7 +195,9 @@ PyObject* make_results(PyObject*, PyObject* const* args, Py_ssize_t n) {
     given.push_back(held.back().get());
   }
   const Ref result(PyObject_Vectorcall(args[0], given.data(), given.size(), nullptr));
-  return result ? moved(result.get(), device) : nullptr;
+  PyObject* made = result ? moved(result.get(), device) : nullptr;
+  repeats::note_made(made);
+  return made;
 }
 
 }  // namespace

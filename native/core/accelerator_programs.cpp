@@ -1,4 +1,6 @@
 // Pointwise programs on an accelerator: interpreted first, and compiled as kernels of their own where that pays.
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -38,16 +40,26 @@ int interpreter(int device, DType compute) {
   return kernel;
 }
 
+// A program's own kernel: how many elements a work item does, and the work items of a group.
+struct Own {
+  int kernel, each, group;
+};
+
+// Work items that go in step: of CUDA's devices.
+int warp_of(int device) { return devices::facts_of(device)->warp; }
+
 // A program as the device reads it: five numbers an instruction, then the constants. Kept for ever, as programs are.
 struct Code {
   devices::Block instructions, constants;
   std::string bytes;         // of the instructions
   uint64_t interpreted = 0;  // elements times steps so far
-  std::map<std::string, int> kernels;  // of its own, by the operands' types and form
+  std::map<std::string, Own> kernels;  // by the operands' types and form
 };
 
 // Interpreting has cost about what compiling costs after so many elements times steps.
 std::atomic<uint64_t> worth_compiling{uint64_t{1} << 26};
+// The least that a run counts as on a device with warps, where few work items take as long as many: 16 runs are worth a kernel.
+constexpr uint64_t kLeast = uint64_t{1} << 22;
 
 // By what it is made of: programs that are alike share it. With `keeping` held.
 Code& new_code(const Program& program, DType compute, int device) {
@@ -163,26 +175,44 @@ int prepare(const Program& program, int with, DType compute, PyObject* const* op
   return 1;
 }
 
-// How a kernel of its own goes through the operands: 0 where all lie densely and alike, else the number of dimensions.
-int form_of(const Call& call) {
+// Facts that the kernels of programs.py count on where work items do neighbours: places fit into 32 bits, and rows of the last
+// dimension are filled by groups of neighbours.
+constexpr int kNarrow = 64, kEven = 128, kNeighbours = 8;
+
+int more_of_form(const Call& call) {
+  const auto reach = [&call](const int64_t* strides) {
+    int64_t sum = call.count + kNeighbours * int64_t{1024};
+    for (int d = 0; d < call.ndim; ++d) sum += call.sizes[d] * std::abs(strides[d]);
+    return sum;
+  };
+  int64_t most = reach(call.out_strides);
+  for (int i = 0; i < call.n_inputs; ++i) most = std::max(most, reach(call.strides[i]));
+  return (most < INT32_MAX ? kNarrow : 0) | (call.sizes[call.ndim - 1] % kNeighbours == 0 ? kEven : 0);
+}
+
+// How a kernel of its own goes through the operands: 0 where all lie densely and alike, else the number of dimensions, with what more
+// is known for a device with warps.
+int form_of(const Call& call, int device) {
   const auto item = [](int type) { return static_cast<int64_t>(item_size(static_cast<DType>(type))); };
-  if (call.ndim > 1) return call.ndim;
+  const int more = warp_of(device) && call.ndim ? more_of_form(call) : 0;
+  if (call.ndim > 1) return call.ndim | more;
   bool dense = call.ndim == 0 || call.out_strides[0] == item(call.out_type);
   for (int i = 0; dense && i < call.n_inputs; ++i) {
     dense = call.types[i] == SCALAR || call.ndim == 0 || call.strides[i][0] == item(call.types[i]);
   }
-  return dense ? 0 : 1;
+  return dense ? 0 : 1 | more;
 }
 
-// The kernel of its own for a call; -1 with an exception. `signature`: the types and the form.
-int compiled(const std::string& instructions, const Call& call, DType compute, int device, const std::string& signature) {
+// The kernel of its own for a call; number -1 with an exception. `signature`: the types and the form.
+Own compiled(const std::string& instructions, const Call& call, DType compute, int device, const std::string& signature) {
   PyObject* f = callbacks.specialised.get();
   const Ref answer(f ? PyObject_CallFunction(f, "iiy#y#iiii", device, static_cast<int>(compute), instructions.data(),
                                              static_cast<Py_ssize_t>(instructions.size()), signature.data(),
                                              static_cast<Py_ssize_t>(signature.size()), call.n_inputs, call.n_constants,
-                                             call.result, form_of(call))
+                                             call.result, form_of(call, device))
                      : nullptr);
-  return answer ? static_cast<int>(PyLong_AsLong(answer.get())) : -1;
+  Own made{-1, 1, GROUP};
+  return answer && PyArg_ParseTuple(answer.get(), "iii", &made.kernel, &made.each, &made.group) ? made : Own{-1, 1, GROUP};
 }
 
 }  // namespace
@@ -195,7 +225,7 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
   Call call;
   const devices::Block* blocks[INPUTS] = {};
   const Code* code = nullptr;
-  int own = -1;
+  Own own{-1, BLOCK, GROUP};
   // Twice where Python compiled something meanwhile.
   for (bool again = true; again;) {
     again = false;
@@ -203,7 +233,7 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
     if (fits < 0) return -1;
     if (!fits) return run_program_by_host(program, compute, operands, n, out);
     std::string signature(call.types, call.types + n);
-    signature += {static_cast<char>(call.out_type), static_cast<char>(form_of(call))};
+    signature += {static_cast<char>(call.out_type), static_cast<char>(form_of(call, device))};
     std::string instructions;
     {
       const std::lock_guard<std::mutex> guard(keeping);
@@ -213,14 +243,15 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
       if (kernel != found.kernels.end()) {
         own = kernel->second;
       } else {
-        found.interpreted += static_cast<uint64_t>(call.count) * static_cast<uint64_t>(call.n_instructions + n + 1);
+        const uint64_t steps = static_cast<uint64_t>(call.count) * static_cast<uint64_t>(call.n_instructions + n + 1);
+        found.interpreted += warp_of(device) ? std::max(steps, kLeast) : steps;
         again = found.interpreted >= worth_compiling.load(std::memory_order_relaxed);
         if (again) instructions = found.bytes;
       }
     }
     if (!again) break;
-    const int made = compiled(instructions, call, compute, device, signature);
-    if (made < 0) return -1;
+    const Own made = compiled(instructions, call, compute, device, signature);
+    if (made.kernel < 0) return -1;
     const std::lock_guard<std::mutex> guard(keeping);
     code_of(program, compute, device).kernels.emplace(signature, made);
   }
@@ -232,8 +263,8 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
   arguments.push_back({sizeof(void*), code->constants.memory ? &code->constants.memory : nullptr});
   arguments.push_back({sizeof(void*), &block_of(out->storage())->memory});
   for (const devices::Block* block : blocks) arguments.push_back({sizeof(void*), block ? &block->memory : nullptr});
-  const int64_t items = own < 0 ? (call.count + BLOCK - 1) / BLOCK : call.count;
-  devices::launch(own < 0 ? with : own, static_cast<size_t>(items), GROUP, arguments);
+  const int64_t items = (call.count + own.each - 1) / own.each;
+  devices::launch(own.kernel < 0 ? with : own.kernel, static_cast<size_t>(items), static_cast<size_t>(own.group), arguments);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/accelerator.h"
+#include "core/accelerator_repeats.h"
 #include "core/layout.h"
 #include "core/tensor.h"
 
@@ -46,13 +47,25 @@ Tensor* four_zeros(DeviceType device) {
 
 }  // namespace
 
+bool prepare_reports(DeviceType device) {
+  Reports& r = reports_of(device);
+  if (r.memory) return true;
+  Owned<Tensor> made(four_zeros(device));
+  if (!made) return false;
+  const std::lock_guard<std::mutex> guard(r.lock);
+  if (!r.memory) r.memory = made.release();
+  return true;
+}
+
+void expect_reports(DeviceType device) { reports_of(device).to_look_at.store(true); }
+
 void raise_broken(const char* said) {
   PyObject* type = callbacks.AcceleratorError.get();
   if (!type) return;
   const std::string op = asked_of_device(), place = site_text(program_site());
-  PyErr_Format(type, "%s%s%s%s%s%s", said, op.empty() ? "" : "\nThe last call that this thread asked the device for was ", op.c_str(),
-               op.empty() ? "" : "().", place.empty() ? "" : " The error was told here, and is of this call or of one before:\n",
-               place.c_str());
+  PyErr_Format(type, "%s%s%s%s%s%s", said, op.empty() ? "" : "\nThe last call that this thread asked the device for was ",
+               op.c_str(), op.empty() ? "" : "().",
+               place.empty() ? "" : " The error was told here, and is of this call or of one before:\n", place.c_str());
 }
 
 int check_reports(DeviceType device) {
@@ -91,6 +104,31 @@ int check_reports(DeviceType device) {
   return -1;
 }
 
+bool begin_report(DeviceType device, const std::string& what, const Tensor** memory, int64_t* number) {
+  if (!prepare_reports(device)) return false;
+  Reports& r = reports_of(device);
+  std::string op = asked_of_device();
+  if (op[0] == '_') op.erase(0, 1);
+  const std::string end = op.size() > 4 ? op.substr(op.size() - 4) : "";
+  if (end == "_get" || end == "_set") op.resize(op.size() - 4);  // kernels of index() and scatter()
+  Site site = program_site();
+  Ref kept = Ref::borrow(reinterpret_cast<PyObject*>(site.code)), before;
+  {
+    const std::lock_guard<std::mutex> guard(r.lock);
+    *number = ++r.calls;
+    Call& slot = r.made[*number % kCalls];
+    slot.number = *number;
+    slot.op = std::move(op);
+    slot.what = what;
+    before = Ref(reinterpret_cast<PyObject*>(slot.site.code));
+    slot.site = site;
+    kept.release();
+  }
+  r.to_look_at.store(true);
+  *memory = r.memory;
+  return true;
+}
+
 namespace {
 
 // accelerator_report(device, what): the memory of the reports and the number of the call, for a kernel that reports `what`.
@@ -102,34 +140,11 @@ PyObject* report(PyObject*, PyObject* args) {
     PyErr_SetString(PyExc_ValueError, "accelerator_report(): no such device");
     return nullptr;
   }
-  const DeviceType device = accelerator_at(static_cast<int>(number));
-  Reports& r = reports_of(device);
-  Owned<Tensor> made;
-  if (!r.memory) {
-    made = Owned<Tensor>(four_zeros(device));
-    if (!made) return nullptr;
-  }
-  std::string op = asked_of_device();
-  if (op[0] == '_') op.erase(0, 1);
-  const std::string end = op.size() > 4 ? op.substr(op.size() - 4) : "";
-  if (end == "_get" || end == "_set") op.resize(op.size() - 4);  // kernels of index() and scatter()
-  Site site = program_site();
-  Ref kept = Ref::borrow(reinterpret_cast<PyObject*>(site.code)), before;
+  const Tensor* memory;
   int64_t call;
-  {
-    const std::lock_guard<std::mutex> guard(r.lock);
-    if (!r.memory) r.memory = made.release();
-    call = ++r.calls;
-    Call& slot = r.made[call % kCalls];
-    slot.number = call;
-    slot.op = std::move(op);
-    slot.what = what;
-    before = Ref(reinterpret_cast<PyObject*>(slot.site.code));
-    slot.site = site;
-    kept.release();
-  }
-  r.to_look_at.store(true);
-  return Py_BuildValue("OL", r.memory, static_cast<long long>(call));
+  if (!begin_report(accelerator_at(number), what, &memory, &call)) return nullptr;
+  repeats::note_report(memory, what);
+  return Py_BuildValue("OL", memory, static_cast<long long>(call));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "core/blocks.h"
 #include "core/alerts.h"
 #include "core/accelerator.h"
+#include "core/accelerator_repeats.h"
 #include "core/layout.h"
 #include "core/override.h"
 #include "core/record.h"
@@ -323,9 +324,11 @@ PyObject* make_module() {
 #endif
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
-  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kRecordFunctions, kTensorFunctions,
-                               kWrappedFunctions, kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorProgramFunctions,
-                               kAcceleratorReportFunctions, kStorageFunctions, kDlpackFunctions, kBlockFunctions}) {
+  for (PyMethodDef* methods :
+       {kSubscriptMethods, kSavedMethods, kFactFunctions, kRecordFunctions, kTensorFunctions, kWrappedFunctions,
+        kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorListFunctions, kAcceleratorProgramFunctions,
+        kAcceleratorReportFunctions, kAcceleratorLibraryFunctions, kAcceleratorEventFunctions, repeats::kFunctions,
+        kStorageFunctions, kDlpackFunctions, kBlockFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_lengths(m) < 0 || init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 ||

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/accelerator.h"
+#include "core/accelerator_repeats.h"
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/tensor.h"
@@ -130,7 +131,9 @@ PyObject* empty_accelerated(PyObject*, PyObject* args) {
     return nullptr;
   }
   const Ref rest(PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)));
-  return rest ? empty_there(accelerator_at(static_cast<int>(number)), rest.get()) : nullptr;
+  PyObject* made = rest ? empty_there(accelerator_at(static_cast<int>(number)), rest.get()) : nullptr;
+  repeats::note_made(made);
+  return made;
 }
 
 // cast(tensor, dtype code): its values as another type, in memory of their own, without a history.

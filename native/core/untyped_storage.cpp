@@ -506,6 +506,26 @@ PyObject* storage_of_function(PyObject*, PyObject* o) {
   return object_of(as_tensor(o)->storage());
 }
 
+// Says of a tensor's memory that it is pinned.
+PyObject* pin(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "pin(tensor)");
+    return nullptr;
+  }
+  as_tensor(o)->storage()->flags |= Storage::kPinned;
+  return Py_NewRef(o);
+}
+
+// is_pinned(tensor or storage)
+PyObject* is_pinned(PyObject*, PyObject* o) {
+  if (!is_tensor(o) && !PyObject_TypeCheck(o, UntypedStorageType)) {
+    PyErr_SetString(PyExc_TypeError, "is_pinned(tensor or storage)");
+    return nullptr;
+  }
+  const Storage* s = is_tensor(o) ? as_tensor(o)->storage() : storage_in(o);
+  return PyBool_FromLong(s && s->flags & Storage::kPinned);
+}
+
 // place(storage, dtype, sizes, strides, offset): a tensor at a place inside the storage.
 PyObject* place(PyObject*, PyObject* args) {
   PyObject *storage, *dtype, *sizes, *strides;
@@ -570,6 +590,8 @@ PyObject* memory_empty_cache(PyObject*, PyObject*) {
 
 PyMethodDef kStorageFunctions[] = {
     {"storage_of", method_of<storage_of_function>(), METH_O, "What stands for the memory of a tensor."},
+    {"pin", method_of<pin>(), METH_O, "Says of a tensor's memory that it is pinned; the tensor."},
+    {"is_pinned", method_of<is_pinned>(), METH_O, "Whether the memory of a tensor, or a storage, is pinned."},
     {"place", method_of<place>(), METH_VARARGS, "A tensor at a place of a storage."},
     {"take_place", method_of<take_place>(), METH_VARARGS, "Moves a tensor to a place of a storage."},
     {"memory_stats", method_of<memory_stats>(), METH_NOARGS, "Bytes in use, in use or kept, and the most in use."},

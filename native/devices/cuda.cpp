@@ -1,100 +1,19 @@
 // Devices that CUDA's driver gives: libcuda for memory, copies and launches, NVRTC for texts. Both are opened at run time, and no
 // toolkit is needed to build. A call here is the manual's call of the same name (CUDA Driver API; NVRTC), with its result checked.
-#include "devices/device.h"
-
 #include <cstring>
 #include <mutex>
 #include <sstream>
 
+#include "devices/cuda_functions.h"
+#include "devices/device.h"
 #include "kernels/library.h"
 
 namespace rushlight::devices {
 
 namespace {
 
-using Handle = void*;      // CUcontext, CUstream, CUevent, CUmodule, CUfunction, CUgraph, CUgraphExec, nvrtcProgram
-using Address = uint64_t;  // CUdeviceptr
-using Code = int;          // CUresult, nvrtcResult
-
-// The names that the libraries export: where a call has a second version, cuda.h gives the call that name.
-#define RUSHLIGHT_CUDA(X)                                                                                                 \
-  X(cuInit, unsigned)                                                                                                     \
-  X(cuDriverGetVersion, int*)                                                                                             \
-  X(cuGetErrorName, Code, const char**)                                                                                   \
-  X(cuGetErrorString, Code, const char**)                                                                                 \
-  X(cuDeviceGetCount, int*)                                                                                               \
-  X(cuDeviceGet, int*, int)                                                                                               \
-  X(cuDeviceGetName, char*, int, int)                                                                                     \
-  X(cuDeviceGetAttribute, int*, int, int)                                                                                 \
-  X(cuDeviceTotalMem_v2, size_t*, int)                                                                                    \
-  X(cuDevicePrimaryCtxRetain, Handle*, int)                                                                               \
-  X(cuCtxSetCurrent, Handle)                                                                                              \
-  X(cuMemGetInfo_v2, size_t*, size_t*)                                                                                    \
-  X(cuMemAlloc_v2, Address*, size_t)                                                                                      \
-  X(cuMemFree_v2, Address)                                                                                                \
-  X(cuMemAllocHost_v2, void**, size_t)                                                                                    \
-  X(cuMemcpyHtoDAsync_v2, Address, const void*, size_t, Handle)                                                           \
-  X(cuMemcpyDtoHAsync_v2, void*, Address, size_t, Handle)                                                                 \
-  X(cuMemcpyDtoDAsync_v2, Address, Address, size_t, Handle)                                                               \
-  X(cuStreamCreate, Handle*, unsigned)                                                                                    \
-  X(cuStreamSynchronize, Handle)                                                                                          \
-  X(cuEventCreate, Handle*, unsigned)                                                                                     \
-  X(cuEventDestroy_v2, Handle)                                                                                            \
-  X(cuEventRecord, Handle, Handle)                                                                                        \
-  X(cuEventQuery, Handle)                                                                                                 \
-  X(cuEventSynchronize, Handle)                                                                                           \
-  X(cuEventElapsedTime, float*, Handle, Handle)                                                                           \
-  X(cuModuleLoadData, Handle*, const void*)                                                                               \
-  X(cuModuleGetFunction, Handle*, Handle, const char*)                                                                    \
-  X(cuLaunchKernel, Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**) \
-  X(cuStreamBeginCapture_v2, Handle, int)                                                                                 \
-  X(cuStreamEndCapture, Handle, Handle*)                                                                                  \
-  X(cuGraphInstantiateWithFlags, Handle*, Handle, unsigned long long)                                                     \
-  X(cuGraphLaunch, Handle, Handle)                                                                                        \
-  X(cuGraphDestroy, Handle)                                                                                               \
-  X(cuGraphExecDestroy, Handle)
-
-#define RUSHLIGHT_NVRTC(X)                                                                              \
-  X(nvrtcCreateProgram, Handle*, const char*, const char*, int, const char* const*, const char* const*) \
-  X(nvrtcDestroyProgram, Handle*)                                                                       \
-  X(nvrtcCompileProgram, Handle, int, const char* const*)                                               \
-  X(nvrtcGetCUBINSize, Handle, size_t*)                                                                 \
-  X(nvrtcGetCUBIN, Handle, char*)                                                                       \
-  X(nvrtcGetProgramLogSize, Handle, size_t*)                                                            \
-  X(nvrtcGetProgramLog, Handle, char*)
-
-#define DECLARE(name, ...) Code (*name)(__VA_ARGS__);
-#define FIND(name, ...)                                                                   \
-  if (!(found.name = reinterpret_cast<Code (*)(__VA_ARGS__)>(symbol_of(library, #name)))) \
-    throw Failure(path + " has no " #name ": the library is too old, or none of CUDA");
-#define DEFINE_FUNCTIONS(Functions, NAMES)                            \
-  struct Functions {                                                  \
-    NAMES(DECLARE)                                                    \
-  };                                                                  \
-  Functions functions_of(const std::string& path, const Functions*) { \
-    void* const library = open_library(path.c_str());                 \
-    if (!library) throw Failure(not_opened());                        \
-    Functions found;                                                  \
-    NAMES(FIND)                                                       \
-    return found;                                                     \
-  }
-
-DEFINE_FUNCTIONS(Driver, RUSHLIGHT_CUDA)
-DEFINE_FUNCTIONS(Nvrtc, RUSHLIGHT_NVRTC)
-
-// CU_DEVICE_ATTRIBUTE_...
-enum Attribute { kMaxThreadsPerBlock = 1, kWarpSize = 10, kMultiprocessorCount = 16, kCapabilityMajor = 75, kCapabilityMinor = 76 };
-// CUDA_ERROR_...; CU_EVENT_DISABLE_TIMING; CU_STREAM_NON_BLOCKING; CU_STREAM_CAPTURE_MODE_RELAXED
-enum {
-  kOutOfMemory = 2,
-  kNotReady = 600,
-  kIllegalAddress = 700,
-  kTimeout = 702,
-  kAssert = 710,
-  kStackError = 714,
-  kLaunchFailed = 719
-};
-enum { kDisableTiming = 2, kNonBlocking = 1, kRelaxed = 2 };
+RUSHLIGHT_DEFINE_FUNCTIONS(Driver, RUSHLIGHT_CUDA)
+RUSHLIGHT_DEFINE_FUNCTIONS(Nvrtc, RUSHLIGHT_NVRTC)
 
 void check(const Driver& call, Code code, const char* what) {
   if (code == 0) return;
@@ -224,6 +143,17 @@ class Cuda final : public Device {
     return found;
   }
 
+  void* queue() override {
+    enter();
+    return stream;
+  }
+
+  int attribute(int which) const override {
+    int found = 0;
+    CHECK(cuDeviceGetAttribute, &found, which, id);
+    return found;
+  }
+
   void* new_event(bool timed) override {
     enter();
     Handle event = nullptr;
@@ -287,12 +217,6 @@ class Cuda final : public Device {
   }
 
  private:
-  int attribute(int which) const {
-    int found = 0;
-    CHECK(cuDeviceGetAttribute, &found, which, id);
-    return found;
-  }
-
   // Every thread says which context its calls are of. The first call makes the context, which takes a part of a second.
   void enter() {
     std::call_once(entered, [this] {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace rushlight::devices {
 
@@ -107,9 +108,13 @@ void release_kept(Slot& s) {
   s.counts.kept = s.counts.in_use;
 }
 
+thread_local uint64_t queued_here = 0;
+
 std::string mib(uint64_t n) { return std::to_string((n + (1 << 19)) >> 20) + " MiB"; }
 
 }  // namespace
+
+uint64_t queued() { return queued_here; }
 
 bool shown_as_cuda() { return as_cuda.load(std::memory_order_relaxed); }
 bool show_as_cuda(bool on) { return as_cuda.exchange(on); }
@@ -224,12 +229,14 @@ void waiting(Slot& s, const Wait& wait) {
 }  // namespace
 
 void read(const Block& from, size_t at, void* to, size_t bytes) {
+  ++queued_here;
   if (!bytes) return;
   Slot& s = slot_of(from.device);
   waiting(s, [&] { s.device->read(from.memory, at, to, bytes); });
 }
 
 void write(const Block& to, size_t at, const void* from, size_t bytes) {
+  ++queued_here;
   Slot& s = slot_of(to.device);
   const char* source = static_cast<const char*>(from);
   while (bytes) {
@@ -250,6 +257,7 @@ void write(const Block& to, size_t at, const void* from, size_t bytes) {
 }
 
 void copy(const Block& from, size_t from_at, const Block& to, size_t to_at, size_t bytes) {
+  ++queued_here;
   if (bytes) slot_of(from.device).device->copy(from.memory, from_at, to.memory, to_at, bytes);
 }
 
@@ -281,6 +289,7 @@ int kernel(int device, const std::string& text, const std::string& options, cons
 
 void launch(int kernel, size_t items, size_t group, const std::vector<Argument>& arguments) {
   if (!items) return;
+  ++queued_here;
   State& s = state();
   const std::lock_guard<std::mutex> guard(s.lock);  // drivers may set a kernel's arguments one by one
   const Kernel k = s.kernels.at(static_cast<size_t>(kernel));
@@ -309,11 +318,16 @@ void begin_capture(int device) {
 int end_capture(int device) {
   Slot& s = slot_of(device);
   State& all = state();
-  const std::lock_guard<std::mutex> guard(all.lock);
-  if (!s.capturing) throw Failure("CUDA error: no graph is being captured");
-  const int number = s.capturing;
-  s.capturing = 0;
-  all.graphs[number].handle = s.device->end_capture();
+  int number = 0;
+  try {
+    const std::lock_guard<std::mutex> guard(all.lock);
+    if (!s.capturing) throw Failure("CUDA error: no graph is being captured");
+    number = std::exchange(s.capturing, 0);
+    all.graphs[number].handle = s.device->end_capture();
+  } catch (...) {
+    drop_graph(number);
+    throw;
+  }
   return number;
 }
 
@@ -358,11 +372,12 @@ bool is_capturing(int device) {
 namespace {
 
 [[noreturn]] void only_cuda() {
-  throw Failure("events and graphs are of CUDA's devices; OpenCL's have one queue and no marks in it");
+  throw Failure("events, graphs and attributes are of CUDA's devices; OpenCL's have one queue and no marks in it");
 }
 
 }  // namespace
 
+int Device::attribute(int) const { only_cuda(); }
 void* Device::new_event(bool) { only_cuda(); }
 void Device::drop_event(void*) { only_cuda(); }
 void Device::record(void*) { only_cuda(); }

@@ -69,6 +69,9 @@ class Device {
 
   // Bytes that no process has taken; 0 where the driver does not say.
   virtual uint64_t free_memory() { return 0; }
+  // Of CUDA its stream, for calls of this thread to other libraries of NVIDIA's; else nullptr.
+  virtual void* queue() { return nullptr; }
+  virtual int attribute(int which) const;  // CU_DEVICE_ATTRIBUTE_...: CUDA's only
 
   // Marks in the queue, and what the queue was given between two points, to be run again. CUDA's only.
   virtual void* new_event(bool timed);
@@ -123,6 +126,9 @@ void finish(int device);
 // A kernel of a text, compiled at the first call; later calls find it. A number for `launch`.
 // `binary`: the driver's binary from an earlier process, or empty; afterwards a new binary, if any.
 int kernel(int device, const std::string& text, const std::string& options, const std::string& name, std::string* binary);
+
+// How often this thread gave or took something from a device: launches and copies.
+uint64_t queued();
 
 // Queues `items` work items, in groups of `group`.
 void launch(int kernel, size_t items, size_t group, const std::vector<Argument>& arguments);

@@ -36,6 +36,7 @@ from ._base.threads import get_num_interop_threads as get_num_interop_threads  #
 from ._base.threads import get_num_threads as get_num_threads  # noqa: E402
 from ._base.threads import set_num_interop_threads as set_num_interop_threads  # noqa: E402
 from ._base.threads import set_num_threads as set_num_threads  # noqa: E402
+from .backends import cuda as _switches  # noqa: E402
 from .ops.table import arrays as _arrays  # noqa: E402
 from .ops.table.arrays import warn_once as _warn_once  # noqa: E402
 
@@ -197,21 +198,26 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Accepted: products are computed in the tensors' own type.
+    """How float32 products may be computed on devices of CUDA's driver: "highest", in float32, or
+    "high" or "medium", in TF32, which has 10 bits of a number's fraction.
 
+    >>> torch.set_float32_matmul_precision("high")
+    >>> torch.backends.cuda.matmul.allow_tf32
+    True
     >>> torch.set_float32_matmul_precision("highest")
-    >>> torch.get_float32_matmul_precision()
-    'highest'
     """
+    if precision not in ("highest", "high", "medium"):
+        raise ValueError(f"{precision!r} is not one of 'highest', 'high' and 'medium'")
+    _switches.matmul.precision = precision
 
 
 def get_float32_matmul_precision() -> str:
-    """'highest': products are computed in the tensors' own type.
+    """As it was set; 'highest' at first.
 
     >>> torch.get_float32_matmul_precision()
     'highest'
     """
-    return "highest"
+    return _switches.matmul.precision
 
 
 def _exports() -> dict[str, Any]:

@@ -325,12 +325,14 @@ def never(doc: str) -> property:
     return property(lambda self: False, doc=f"{doc}: never here.")
 
 
-def _says_no(doc: str) -> Any:
-    def method(self: Any, device: DeviceLike | None = None) -> bool:
-        return False
+def _pin_memory(self: Any, device: DeviceLike | None = None) -> Any:
+    """A copy that says it is pinned, where an accelerator is used; else the storage."""
+    return bytes_of(self).pin_memory().untyped_storage()
 
-    method.__doc__ = f"{doc}: never here."
-    return method
+
+def _is_pinned(self: Any, device: DeviceLike | None = None) -> bool:
+    """Whether the memory was pinned: `pin_memory` made it."""
+    return _core.is_pinned(self)
 
 
 def _itself(self: object) -> Any:
@@ -354,7 +356,7 @@ _METHODS: dict[str, Any] = {
     "to": _to,
     "type": _type,
     "untyped": _itself,
-    "pin_memory": _itself,
+    "pin_memory": _pin_memory,
     "byteswap": _byteswap,
     "_new_shared": classmethod(_new_shared),
     "share_memory_": _share_memory,
@@ -364,7 +366,7 @@ _METHODS: dict[str, Any] = {
     "get_device": lambda self: -1 if self._is_meta else self.device.index,
     "is_shared": _is_shared,
     "_fix_weakref": lambda self: None,  # a storage that a program has lost is not kept for it
-    "is_pinned": _says_no("Whether the memory is page-locked"),
+    "is_pinned": _is_pinned,
     "is_cuda": property(
         lambda self: self.device.type == "cuda", doc="Whether it is the memory of a CUDA device."
     ),
@@ -618,8 +620,8 @@ class TypedStorage:
         return bool(self._untyped_storage.is_shared())
 
     def is_pinned(self, device: DeviceLike | None = None) -> bool:
-        """Whether the memory is page-locked: never here."""
-        return False
+        """Whether the memory was pinned: `pin_memory` made it."""
+        return _core.is_pinned(self._untyped_storage)
 
     def pickle_storage_type(self) -> str:
         """The name that the class has in files."""

@@ -14,3 +14,11 @@ def refuse():
     before = _core.accelerator_refuse_fallbacks(True)
     yield
     _core.accelerator_refuse_fallbacks(before)
+
+
+@pytest.fixture(autouse=True)
+def _calls_begin_anew():
+    """Tests may change what kernels are chosen by, so no call is like one of another test."""
+    from rushlight import _core
+
+    _core.accelerator_forget_calls()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
+from rushlight._devices import choices
 from rushlight.ops.layers.there import convolution as _convolution
 from rushlight.ops.layers.there import softmax as _softmax
 from rushlight.ops.matrix.there import products as _products
@@ -45,7 +46,6 @@ def agree(function, inputs, dtype="float64"):
 def launched(monkeypatch):
     """The names of kernels that convolutions and softmax start; every convolution is packed."""
     names = []
-    monkeypatch.setattr(_convolution, "_SMALL", 0)
     for module in (_convolution, _products, _softmax):
 
         def start(file, name, *args, _start=module.start, **more):
@@ -53,7 +53,8 @@ def launched(monkeypatch):
             _start(file, name, *args, **more)
 
         monkeypatch.setattr(module, "start", start)
-    return names
+    with choices.using(0, least_convolution=0):
+        yield names
 
 
 GEOMETRIES = [
@@ -92,15 +93,15 @@ def test_other_strides(launched):
 
 
 @pytest.mark.parametrize("panels", [1, 3])
-def test_patches_are_copied_in_chunks(launched, monkeypatch, panels):
+def test_patches_are_copied_in_chunks(launched, panels):
     x, w = numbers(3, 4, 9, 10), numbers(10, 2, 3, 3, seed=1)
     panel = 2 * 3 * 3 * 4 * 8  # bytes: terms times columns times those of a number
-    monkeypatch.setattr(_convolution, "_COPIED", panels * panel)
-    there = F.conv2d(x.to("opencl"), w.to("opencl"), groups=2)
-    near(there, F.conv2d(x, w, groups=2), "float64")
-    chunks = -(-3 * 2 * 14 // panels)  # of 56 places of each image and group
-    assert launched.count("pack_columns") == launched.count("product_packed") == chunks
-    agree(lambda x, w: F.conv2d(x, w, groups=2), [x, w])
+    with choices.using(0, packed_bytes=panels * panel):
+        there = F.conv2d(x.to("opencl"), w.to("opencl"), groups=2)
+        near(there, F.conv2d(x, w, groups=2), "float64")
+        chunks = -(-3 * 2 * 14 // panels)  # of 56 places of each image and group
+        assert launched.count("pack_columns") == launched.count("product_packed") == chunks
+        agree(lambda x, w: F.conv2d(x, w, groups=2), [x, w])
 
 
 def test_long_sums_are_cut(launched):
@@ -112,9 +113,9 @@ def test_long_sums_are_cut(launched):
     assert launched.count("sum_pieces") == 2
 
 
-def test_small_convolutions_are_summed_where_they_lie(launched, monkeypatch):
-    monkeypatch.setattr(_convolution, "_SMALL", 1 << 17)
-    agree(F.conv2d, [numbers(1, 2, 5, 5), numbers(3, 2, 3, 3)])
+def test_small_convolutions_are_summed_where_they_lie(launched):
+    with choices.using(0, least_convolution=1 << 17):
+        agree(F.conv2d, [numbers(1, 2, 5, 5), numbers(3, 2, 3, 3)])
     assert set(launched) == {"convolve"}
 
 

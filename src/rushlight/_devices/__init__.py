@@ -7,6 +7,7 @@ where a `device` argument becomes a device.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Protocol
 
 from .._base import device as _device
@@ -68,6 +69,7 @@ def of(tensor: Tensor) -> Device:
     return cpu if number is None else accelerator(number)
 
 
+@cache
 def accelerator(number: int) -> Device:
     """The accelerator of a number; RuntimeError where there is none."""
     from .accelerators import numbered

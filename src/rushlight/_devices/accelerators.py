@@ -24,7 +24,7 @@ from .._core import Tensor
 from .cpu import number
 from .texts import text_of
 
-__all__ = ["Accelerator", "Facts", "build", "count", "kernel", "library_of_nvidia", "numbered"]
+__all__ = ["Accelerator", "Facts", "build", "count", "in_use", "kernel", "library_of_nvidia", "numbered"]
 
 
 def _opencl_libraries() -> list[str]:
@@ -105,15 +105,22 @@ class Facts:
         self.processors: int = facts["processors"]
 
 
+in_use: set[int] = set()
+"""The numbers of the first devices of the kinds whose libraries are open."""
+
+
 @cache
 def _opened(kind: int) -> tuple[tuple[Facts, ...], str]:
     """The devices of a kind, or why there is none."""
     why = _KINDS[kind].none
     for path in _KINDS[kind].libraries():
         try:
-            return tuple(Facts(**facts) for facts in _core.open_accelerators(kind, path)), ""
+            found = tuple(Facts(**facts) for facts in _core.open_accelerators(kind, path))
         except RuntimeError as error:
             why = f"{path.split()[0]}: {error}"
+        else:
+            in_use.add(kind * OF_A_KIND)
+            return found, ""
     return (), why
 
 
@@ -136,7 +143,7 @@ class Accelerator:
         tensor = self.empty(shape, dtype.code)
         if fill is not None and tensor.numel():
             element = _core.cast(number(fill), dtype.code)
-            _core.copy_values(tensor, self.from_host(element))
+            _core.copy_values(tensor, element)
         return tensor
 
     def tensor(self, array: Any) -> Tensor:

@@ -16,8 +16,11 @@ from .._base.outside import np
 from .._core import Tensor
 
 __all__ = [
+    "Draws",
     "Generator",
+    "capture",
     "default_generator",
+    "default_there",
     "fill",
     "for_host",
     "place_of",
@@ -42,10 +45,59 @@ class Place:
 
     def take(self, words: int) -> int:
         """The number of the first of the blocks that give so many words, which are drawn now."""
+        _core.accelerator_unlike()
         with _taking:
             first = self.offset // 4
             self.offset = (self.offset + -(-words // 4) * 4) % 2**64
         return first
+
+    def drawn(self, words: int, number: int) -> tuple[int, int, Tensor | None]:
+        """For a kernel on the device of a number: the seed, such a first block, and where a graph
+        that is being captured finds the two numbers to add at each replay."""
+        if captured is None or captured.number != number:
+            return self.seed, self.take(words), None
+        with _taking:
+            return 0, *captured.drawn(self, words)
+
+
+class Draws:
+    """The random numbers of a captured graph. Its kernels count from the first that a replay draws:
+    each replay writes the seeds and the first blocks into the device's memory, and moves the
+    generators on by what the graph draws."""
+
+    _MOST = 8
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._memory = _devices.accelerator(number).made((self._MOST, 2), dtypes.int64, 0)
+        self._blocks: dict[Place, int] = {}
+
+    def drawn(self, place: Place, words: int) -> tuple[int, Tensor]:
+        """How many blocks the graph has drawn before, and where it finds what to add."""
+        before = self._blocks.setdefault(place, 0)
+        if len(self._blocks) > self._MOST:
+            raise RuntimeError(f"A graph draws random numbers of at most {self._MOST} generators.")
+        self._blocks[place] = before - -words // 4
+        return before, self._memory[list(self._blocks).index(place)]
+
+    def move_on(self) -> None:
+        """Tell the device, before a replay, where the numbers go on."""
+        if not self._blocks:
+            return
+        rows = np.zeros((self._MOST, 2), np.uint64)
+        for row, (place, blocks) in zip(rows, self._blocks.items(), strict=False):
+            row[:] = place.seed, place.take(4 * blocks)
+        _core.copy_values(self._memory, _core.wrap(rows.view(np.int64)))
+
+
+captured: Draws | None = None
+"""Those of the graph that is being captured."""
+
+
+def capture(draws: Draws | None) -> None:
+    """From now on a graph's draws are noted; None: no graph's."""
+    global captured
+    captured = draws
 
 
 _Device: TypeAlias = device
@@ -213,12 +265,17 @@ def seed_all(seed: int) -> Generator:
     return default_generator.manual_seed(seed)
 
 
+def default_there(number: int) -> Generator:
+    """The generator that an accelerator has; it begins at the seed of the CPU's."""
+    if number not in _there:
+        _there[number] = Generator(_devices.accelerator(number).name)
+    return _there[number]
+
+
 def place_of(generator: Any, number: int) -> Place:
     """Of an optional `generator=` argument for a tensor on an accelerator."""
     if generator is None:
-        if number not in _there:  # it begins at the seed of the CPU's
-            _there[number] = Generator(_devices.accelerator(number).name)
-        return _there[number]._place()
+        return default_there(number)._place()
     _check(generator)
     where = _devices.accelerator(number).name
     if generator.device != where:

@@ -13,11 +13,12 @@ from typing import Any, TypeAlias
 from .. import _core
 from .._base import dtypes
 from .._core import Tensor
-from .accelerators import kernel
+from .accelerators import kernel, numbered
 from .texts import numbers_of
 
 __all__ = [
     "GROUP",
+    "WIDE_GROUP",
     "Dims",
     "Ints",
     "Tensors",
@@ -28,8 +29,11 @@ __all__ = [
     "layout",
     "made",
     "number",
+    "power_of_2",
+    "processors",
     "rows",
     "start",
+    "start_rows",
     "takes",
     "told",
 ]
@@ -40,6 +44,8 @@ Tensors: TypeAlias = tuple[Tensor, ...]
 Written: TypeAlias = Any
 """The result of a function that writes an argument: None, or NotImplemented."""
 GROUP: int = numbers_of("accelerator_call.h").GROUP
+WIDE_GROUP: int = numbers_of("vectors.cl").WIDE_GROUP
+"""Work items of a group of the kernels that count on warps."""
 
 
 def start(
@@ -61,6 +67,43 @@ def start(
     device = like._accelerator
     number = kernel(device, file, name, computes or _COMPUTED[like.dtype], more)
     _core.accelerator_launch(number, items, group, arguments)
+
+
+def processors(like: Tensor) -> int:
+    """How many multiprocessors the device of a tensor has, where its work items go in warps; else
+    0: kernels that count on warps are not for that device."""
+    device = like._accelerator
+    facts = None if device is None else numbered(device).facts
+    return facts.processors if facts is not None and facts.warp else 0
+
+
+def power_of_2(least: float, most: int) -> int:
+    """The first power of two that is not below a number, but not above another."""
+    found = 1
+    while found < least and found < most:
+        found *= 2
+    return found
+
+
+_MOST_HELD = 8
+
+
+def start_rows(
+    file: str, name: str, x: Tensor, rows: int, length: int, *arguments: Any, more: str = ""
+) -> None:
+    """Start a kernel of warps on rows of neighbours like those of x, which are held in registers
+    where they fit. Ellipsis among the arguments stands for rows, length, and the work items of one.
+    """
+    each = 16 // x.element_size()
+    pieces = -(-(length + each - 1) // each)
+    per = power_of_2(pieces, 32) if pieces <= 32 * _MOST_HELD else WIDE_GROUP
+    held = power_of_2(-(-pieces // per), _MOST_HELD)
+    if held * per < pieces:
+        held = 0
+    at = arguments.index(Ellipsis)
+    given = *arguments[:at], rows, length, per, *arguments[at + 1 :]
+    options = f"-DWARPS -DX={code(x)} -DHELD={held} {more}"
+    start(file, name, rows * per, x, *given, more=options, group=WIDE_GROUP)
 
 
 def computed(dtype: dtypes.dtype) -> dtypes.dtype:

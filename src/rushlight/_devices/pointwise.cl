@@ -12,12 +12,15 @@
 #include "series.h"
 #endif
 #include "arithmetic.h"
+#ifdef WARPS
+#include "vectors.cl"
+#endif
 
 #define OP(name, arity, cost, types, result) types(FUNCTION T name(T a, T b, T c) { return (T)(result); })
 #include "ops.def"
 
 #define POINTWISE_PARAMETERS                                                                                           \
-  Call call, GLOBAL const int *code, GLOBAL const T *constants, GLOBAL u8 *out, GLOBAL const u8 *in0,                  \
+  GIVEN Call call, GLOBAL const int *code, GLOBAL const T *constants, GLOBAL u8 *out, GLOBAL const u8 *in0,                  \
       GLOBAL const u8 *in1, GLOBAL const u8 *in2, GLOBAL const u8 *in3, GLOBAL const u8 *in4, GLOBAL const u8 *in5,    \
       GLOBAL const u8 *in6, GLOBAL const u8 *in7
 #define SCALAR_OF(call, k) (*(const T *)&call.scalars[k])

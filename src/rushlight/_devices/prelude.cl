@@ -1,9 +1,10 @@
 // One text for OpenCL C (1.2 and later) and CUDA C: what the two call differently, and how elements are read and written.
 //
-// A kernel is KERNEL name(parameters). A tensor is two parameters, BUFFER(p): its memory, and where its first element lies in
-// bytes. A row of work items is as long as the host says; ITEM is the number of one. Kernels look themselves whether theirs is
-// beyond the end, since rows are filled up to whole groups. Items of a group, MEMBER 0 to GROUP - 1 of group GROUP_NUMBER, share
-// what is LOCAL, and wait for each other at a BARRIER that all of them reach.
+// A kernel is KERNEL name(parameters), or KERNEL_OF(n) name(parameters) where groups have n work items and not GROUP. A tensor is two
+// parameters, BUFFER(p): its memory, and where its first element lies in bytes. A struct is GIVEN, so that CUDA C makes no copy of the
+// struct for each work item. A row of work items is as long as the host says; ITEM is the number of one. Kernels look themselves
+// whether theirs is beyond the end, since rows are filled up to whole groups. Items of a group, MEMBER 0 to GROUP - 1 of group
+// GROUP_NUMBER, share what is LOCAL, and wait for each other at a BARRIER that all of them reach.
 //
 // T is the type that a kernel computes in, named when the text is compiled: float, double or i64. WIDE says that double exists,
 // TYPE_<name of the dtype> is the number of an element type.
@@ -15,6 +16,12 @@ typedef unsigned short u16;
 typedef unsigned char u8;
 typedef signed char i8;
 #define KERNEL extern "C" __global__ void
+#define KERNEL_OF(n) extern "C" __global__ void __launch_bounds__(n)
+#ifdef HERE
+#define GIVEN const
+#else
+#define GIVEN const __grid_constant__
+#endif
 #define GLOBAL
 #define FUNCTION static __device__ inline
 #define ITEM ((i64)blockIdx.x * blockDim.x + threadIdx.x)
@@ -38,6 +45,8 @@ typedef ushort u16;
 typedef uchar u8;
 typedef char i8;
 #define KERNEL __kernel void
+#define KERNEL_OF(n) __kernel __attribute__((reqd_work_group_size(n, 1, 1))) void
+#define GIVEN const
 #define GLOBAL __global
 #define FUNCTION static
 #define ITEM ((i64)get_global_id(0))
@@ -66,6 +75,25 @@ FUNCTION i64 rest_of(i64 a, i64 b) { return ((a | b) >> 32) == 0 ? (i64)((u32)a 
   ((type) == TYPE_INT64 || (type) == TYPE_FLOAT64 ? 8 : (type) == TYPE_INT32 || (type) == TYPE_FLOAT32 ? 4 : \
    (type) == TYPE_INT16 || (type) == TYPE_FLOAT16 || (type) == TYPE_BFLOAT16 ? 2 : 1)
 
+#if defined(__CUDACC__) && !defined(HERE)
+// By instructions of their own, to the nearest and of two as near the even one, as below.
+FUNCTION float from_half(u16 bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+FUNCTION u16 to_half(float value) {
+  u16 bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+FUNCTION float from_bfloat(u16 bits) { return AS_FLOAT((u32)bits << 16); }
+FUNCTION u16 to_bfloat(float value) {
+  u16 bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+#else
 FUNCTION float from_half(u16 bits) {
   const u32 sign = (u32)(bits & 0x8000) << 16, rest = bits & 0x7fff;
   if (rest >= 0x7c00) return AS_FLOAT(sign | 0x7f800000 | rest << 13);  // infinite, or no number
@@ -91,6 +119,7 @@ FUNCTION u16 to_bfloat(float value) {
   if ((bits & 0x7fffffff) > 0x7f800000) return (u16)(bits >> 16 | 0x40);
   return (u16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
+#endif
 
 // Of a number that a kernel cannot use: the host raises the first that was told when it next waits (accelerator_reports.cpp). A kernel
 // has TELLS among its parameters for that.
@@ -151,16 +180,23 @@ FUNCTION void store(GLOBAL u8 *p, i64 at, int type, T value) {
 // The place in bytes of element `index`, counted row by row.
 FUNCTION i64 place_of(const Layout *l, i64 index) {
   i64 place = 0;
-  for (i64 d = l->ndim - 1; d >= 0; --d) {
-    const i64 next = index / l->sizes[d];
+  for (i64 d = l->ndim - 1; d > 0; --d) {
+    const i64 next = quotient(index, l->sizes[d]);
     place += (index - next * l->sizes[d]) * l->strides[d];
     index = next;
   }
-  return place;
+  return l->ndim ? place + index * l->strides[0] : 0;
 }
 
 // Elements of 1, 2, 4, 8 or 16 bytes, whatever they mean.
 FUNCTION void move(GLOBAL u8 *to, GLOBAL const u8 *from, i64 size) {
+#ifdef __CUDACC__
+  struct alignas(16) Whole { u64 low, high; };
+  if (size == 16 && ((u64)to | (u64)from) % 16 == 0) {
+    *(Whole *)to = *(const Whole *)from;
+    return;
+  }
+#endif
   switch (size) {
     case 1: *to = *from; return;
     case 2: *(GLOBAL u16 *)to = *(GLOBAL const u16 *)from; return;

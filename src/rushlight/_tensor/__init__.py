@@ -8,7 +8,15 @@ from typing import Any
 
 from .. import _core
 from .._base import dtypes, printing
-from .._base.device import cpu, cuda, cuda_is_here, preserve_format, resolve, strided
+from .._base.device import (
+    accelerators,
+    cpu,
+    cuda,
+    cuda_is_here,
+    preserve_format,
+    resolve,
+    strided,
+)
 from .._base.dlpack import dlpack, dlpack_device
 from .._base.errors import warn
 from .._base.handles import warn_if_has_hooks
@@ -449,7 +457,10 @@ def _new(self: Tensor, *args: object, **kwargs: object) -> Any:
 
 
 def _pin_memory(self: Tensor, device: object = None) -> Any:
-    """The tensor: no device needs its pages locked.
+    """A copy that says it is pinned, where an accelerator is used; else the tensor.
+
+    Pages are not locked: all copies to a device go by way of memory whose pages are, and no copy to
+    a device is waited for.
 
     >>> torch.ones(2).is_pinned()
     False
@@ -459,7 +470,9 @@ def _pin_memory(self: Tensor, device: object = None) -> Any:
             f"cannot pin '{self.type()}' only dense CPU tensors can be pinned. This one is on "
             f"{self.device}."
         )
-    return self
+    if _core.is_pinned(self) or not (accelerators.wanted or cuda_is_here()):
+        return self
+    return _core.pin(self.detach().clone())
 
 
 def _method(doc: str, function: object) -> Any:
@@ -649,7 +662,8 @@ _METHODS: dict[str, Any] = {
         "Whether processes share the memory.", lambda self: self.untyped_storage().is_shared()
     ),
     "is_pinned": _method(
-        "Whether the memory is page-locked: never here.", lambda self, device=None: False
+        "Whether the memory was pinned: `pin_memory` made the tensor.",
+        lambda self, device=None: _core.is_pinned(self),
     ),
     "is_floating_point": _method(
         "Whether the dtype is a real floating type.", lambda self: self.dtype.is_floating_point

@@ -19,7 +19,7 @@ from .._base.errors import warn
 from .._core import Tensor
 from ..nn import functional
 from ..storage import mapped
-from . import _present_device as present
+from ._present_device import general as present
 from . import find
 
 # ---- sizes that a compiler does not know yet: here every size is a number

@@ -27,7 +27,7 @@ from .._tensor.rebuilding import _rebuild_tensor_v3 as _rebuild_tensor_v3
 from .._tensor.rebuilding import set_attributes as _set_obj_state  # noqa: F401  files name it
 from ..nn.parameter import _rebuild_parameter as _rebuild_parameter
 from ..nn.parameter import _rebuild_parameter_with_state as _rebuild_parameter_with_state
-from . import _present_device as _present
+from ._present_device import general as _present
 
 
 class DisableTorchFunctionSubclass:

@@ -1,7 +1,9 @@
-"""`torch.accelerator`: the OpenCL device that a program has named.
+"""`torch.accelerator`: the devices of CUDA where there are any; else the OpenCL device that a
+program has named.
 
-There is one only where the program has named it: by a tensor there, `torch.device("opencl")` as the
-default device, or RUSHLIGHT_CUDA=opencl. Others go on computing on the CPU.
+There is one of OpenCL only where the program has named it: by a tensor there,
+`torch.device("opencl")` as the default device, or RUSHLIGHT_CUDA=opencl. Others go on computing on
+the CPU.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from .._base.device import accelerators as _accelerators
 from .._base.device import device as _device
 from .._base.dtypes import ALL as _ALL
 from .._base.missing import missing_name as _missing_name
-from . import _present_device as _present
+from . import _present_device
+
+_present = _present_device.general
 
 __all__ = [
     "current_accelerator",
@@ -76,7 +80,7 @@ def _needed() -> None:
 def current_device_index() -> int:
     """The number of the accelerator that is meant by no number."""
     _needed()
-    return _present.number_of()
+    return _present.index_of()
 
 
 def set_device_index(device: object, /) -> None:
@@ -106,7 +110,7 @@ def synchronize(device: object = None, /) -> None:
     _present.synchronize(device)
 
 
-def current_stream(device: object = None, /) -> _present.Stream:
+def current_stream(device: object = None, /) -> _present_device.Stream:
     """The stream of a device: its only queue."""
     _needed()
     return _present.current_stream(device)
@@ -140,7 +144,7 @@ def empty_host_cache() -> None:
 
 
 def get_memory_info(device_index: object = None, /) -> tuple[int, int]:
-    """The bytes of a device that are free, as far as this process knows, and all of them."""
+    """The bytes of a device that are free, as far as is known, and all of them."""
     _needed()
     return _present.memory_info(device_index)
 

@@ -52,6 +52,8 @@ class FusedOptimizer(Optimizer):
     def step(self, closure: Closure | None = None) -> Any:
         """Updates the parameters once; `closure` computes the loss anew and returns it."""
         loss = None
+        if rl._core.accelerator_is_capturing(-1):
+            self._check_captured()
         if closure is not None:
             with rl.enable_grad():
                 loss = closure()
@@ -68,6 +70,19 @@ class FusedOptimizer(Optimizer):
             if params:
                 self._update(group, params, grads)
         return loss
+
+    def _check_captured(self) -> None:
+        """Raise where a graph would keep the number of this step: the host counts it."""
+        for group in self.param_groups:
+            if not group.get("capturable", not group.get("lr_decay")):
+                raise RuntimeError(
+                    f"Attempting CUDA graph capture of step() for an instance of "
+                    f"{type(self).__name__} but param_groups' capturable is False."
+                )
+            if group.get("capturable"):
+                counts = [self.state[p].get("step") for p in group["params"] if p in self.state]
+                if any(isinstance(n, rl.Tensor) and n._accelerator is None for n in counts):
+                    raise AssertionError("If capturable=True, state_steps must be on the device.")
 
     def _check_sparse(self) -> None:
         """Raise, unless the rule has a meaning for sparse gradients."""
@@ -97,7 +112,10 @@ class RuleOptimizer(FusedOptimizer):
     def _begin(self, p: Tensor, group: Group) -> State:
         """The first state of a parameter, made whole: an interrupt leaves no half of it."""
         state = self.state[p]
-        state.update({"step": new_count()} | self._start(p, group))
+        count = new_count()
+        if group.get("capturable") and p._accelerator is not None:  # a graph is to find the number
+            count = count.to(p.device)
+        state.update({"step": count} | self._start(p, group))
         return state
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:

@@ -6,7 +6,16 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from .._core import read_number
-from ._rules import RuleOptimizer, State, check_options, move, options, real, scalar
+from ._rules import (
+    RuleOptimizer,
+    State,
+    check_capturable,
+    check_options,
+    move,
+    options,
+    real,
+    scalar,
+)
 from .optimizer import Group
 
 
@@ -85,10 +94,16 @@ class Adam(RuleOptimizer):
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         amsgrad, lr = group["amsgrad"], group["lr"]
         # A rate that is a tensor is divided in its own precision: the plain rule does that.
-        if group["differentiable"] or group["capturable"] or isinstance(lr, rl.Tensor):
+        if group["differentiable"] or isinstance(lr, rl.Tensor):
             super()._update(group, params, grads)
             return
+        if group["capturable"]:
+            check_capturable(group, self._capturable_what, self._capturable_where)
         states = [self.state[p] or self._begin(p, group) for p in params]
+        if group["capturable"]:
+            for p, state in zip(params, states, strict=True):  # those that were loaded
+                if state["step"].device != p.device:
+                    state["step"] = state["step"].to(p.device)
         done = rl._core.kernels.adam_step(
             params,
             grads,
@@ -111,8 +126,9 @@ class Adam(RuleOptimizer):
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         differentiable = group["differentiable"]
+        on_device = differentiable or group["capturable"]  # what depends on the number of the step
         beta1, beta2 = (scalar(beta, differentiable) for beta in group["betas"])
-        count = state["step"] if differentiable else read_number(state["step"])
+        count = state["step"] if on_device else read_number(state["step"])
         mean, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
         if isinstance(beta1, rl.Tensor):
             mean.lerp_(grad, (1 - beta1).to(mean.dtype))
@@ -128,4 +144,4 @@ class Adam(RuleOptimizer):
             peak.copy_(square)
         spread = (square.sqrt() / (1 - beta2**count) ** 0.5).add_(group["eps"])
         rate = group["lr"] / (1 - beta1**count)
-        move(p, rate if differentiable else scalar(rate), mean, spread)
+        move(p, rate if on_device else scalar(rate), mean, spread)

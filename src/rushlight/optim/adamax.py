@@ -50,4 +50,5 @@ class Adamax(RuleOptimizer):
         mean.lerp_(grad, 1 - beta1)
         size = rl.maximum(largest * beta2, grad.abs().add_(group["eps"]))
         largest.copy_(size)
-        move(p, lr / (1 - beta1 ** read_number(state["step"])), mean, size)
+        count = state["step"] if group["capturable"] else read_number(state["step"])
+        move(p, lr / (1 - beta1**count), mean, size)

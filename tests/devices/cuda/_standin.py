@@ -2,8 +2,10 @@
 
 Proven by it: that the driver is called as CUDA asks (order, sizes, lifetimes, contexts, captures),
 and what kernels compute, as C++ computes that, with barriers, warps and shared memory (here.h).
-Not proven: NVIDIA's compiler (tools/cuda_check.py), any time, and what threads do that really run
-at once: a block's threads take turns.
+With RUSHLIGHT_STANDIN_RACES=1 also that no barrier is missing where threads share memory.
+Not proven: NVIDIA's compiler (tools/cuda_check.py), any time, how tensor cores round, numbers that
+an integer cannot hold (the card takes the nearest), and what threads do that really run at once in
+memory of the device: here they take turns.
 """
 
 from __future__ import annotations
@@ -13,28 +15,30 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 FLAGS = (
-    "-std=c++17 -O1 -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-fast-math "
-    "-ffp-contract=off -fsanitize=alignment,bounds -w"
+    "-std=c++17 -O1 -fPIC -fvisibility=hidden -fno-exceptions -fno-strict-aliasing "
+    "-fno-fast-math -ffp-contract=off -fsanitize=alignment,bounds -w"
 )
 """Of the compiler, for kernel texts."""
 
 
 def compiler() -> str | None:
-    """The compiler's path, or None where there is none."""
-    return shutil.which(os.environ.get("CXX") or "c++")
+    """The compiler's path; None where there is none that makes Linux's shared objects."""
+    return shutil.which(os.environ.get("CXX") or "c++") if sys.platform == "linux" else None
 
 
 @cache
 def library() -> Path:
-    """The path of the stand-in, which is libcuda and NVRTC at once; built where it is not yet."""
-    names = "here.h", "nvrtc.cpp", "driver.cpp", "standin.h", "declared.h"
-    sources = {name: (HERE / name).read_bytes() for name in names if (HERE / name).exists()}
+    """The path of the stand-in: libcuda, NVRTC, cuBLAS and cuDNN at once; built where it is not."""
+    names = "here.h", "nvrtc.cpp", "driver.cpp", "declared.h", "queue.h", "libraries.cpp"
+    paths = [*(HERE / name for name in names), HERE.parents[2] / "native/devices/cuda_functions.h"]
+    sources = {path.name: path.read_bytes() for path in paths}
     digest = hashlib.sha256(b"\0".join([FLAGS.encode(), *sources.values()]))
     version = subprocess.run([str(compiler()), "--version"], capture_output=True, check=True).stdout
     digest.update(version)
@@ -97,6 +101,11 @@ def live(what: str) -> int:
 def fail(function: str, code: int, after: int = 0) -> None:
     """After so many calls of a function (as the manual calls it: without _v2) the next fails."""
     opened().standin_fail(function.encode(), code, after)
+
+
+def number(name: str) -> ctypes.c_int:
+    """A number that the stand-in shows by a name, such as "standin_algorithm"."""
+    return ctypes.c_int.in_dll(opened(), name)
 
 
 class Failed(RuntimeError):

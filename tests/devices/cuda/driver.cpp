@@ -1,6 +1,7 @@
 // libcuda's functions, on the processor. What was queued runs as late as CUDA allows: at a synchronise, a query, a blocking copy (at
 // once where RUSHLIGHT_STANDIN_AT_ONCE is set), so that what the host changes or gives back too early is seen. A call that CUDA
 // forbids is told on stderr, counted, and answered with CUDA's error; an error of a kernel stays with its context, as CUDA's do.
+// Stream 0 is a stream like others here: none waits for another without an event.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -23,7 +24,8 @@
 #include <thread>
 #include <vector>
 
-#include "standin.h"
+#include "declared.h"
+#include "queue.h"
 
 namespace {
 
@@ -54,7 +56,7 @@ size_t up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 }  // namespace
 
 struct CUctx_st {
-  int device = 0, references = 0;
+  int references = 0;
   CUresult broken = CUDA_SUCCESS;
 };
 struct CUmod_st {
@@ -216,7 +218,13 @@ void drop_block(std::map<uintptr_t, Block>::iterator found) {
 
 // ---- calls
 
-enum Needs { kNothing = 0, kReady = 1, kContext = 3, kUnsafe = 7 };  // kUnsafe: forbidden while this thread captures, unless relaxed
+int devices() {
+  const char* chosen = std::getenv("RUSHLIGHT_STANDIN_DEVICES");
+  return chosen ? std::atoi(chosen) : 1;
+}
+
+// kUnsafe: forbidden while a stream captures, unless that is relaxed.
+enum Needs { kNothing = 0, kReady = 1, kContext = 3, kUnsafe = 7 };
 
 struct Call {
   const char* name;
@@ -270,11 +278,19 @@ struct Call {
   bool has(CUstream* stream) {
     if (*stream) return has(state().streams, *stream, "stream");
     CUstream& made = state().defaults[current];
-    if (!made) made = new CUstream_st{current, {}};
+    if (!made) state().streams.insert(made = new CUstream_st{current, {}});
     *stream = made;
     return true;
   }
   bool has(CUevent event) { return has(state().events, event, "event"); }
+  bool has(CUfunction function) {
+    if (!state().functions.count(function)) wrong(CUDA_ERROR_INVALID_HANDLE, "%p is no function that is there", (void*)function);
+    return code == CUDA_SUCCESS;
+  }
+  bool has_device(int number) {
+    if (number < 0 || number >= devices()) wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", number);
+    return code == CUDA_SUCCESS;
+  }
 
   // Whether bytes lie in one block of the current context. `found`: where the block begins.
   bool has(CUdeviceptr p, size_t bytes, const void** found = nullptr) {
@@ -303,7 +319,6 @@ void run_to(CUstream stream, uint64_t place) {
 
 void run_all() {
   for (CUstream stream : state().streams) run_to(stream, stream->given);
-  for (auto [context, stream] : state().defaults) run_to(stream, stream->given);
 }
 
 CUresult synchronised(CUstream stream) {
@@ -332,12 +347,10 @@ CUresult give(CUstream stream, Operation operation) {
 // Tells if work that waits uses what is about to go; as CUDA does, the work is done first.
 void finish_uses(const char* name, const void* used) {
   const auto uses = [&](const Operation& o) { return std::count(o.uses.begin(), o.uses.end(), used) > 0; };
-  const auto check = [&](CUstream stream) {
+  for (CUstream stream : state().streams) {
     const auto found = std::find_if(stream->queue.begin(), stream->queue.end(), uses);
     if (found != stream->queue.end()) tell(name, "%p is in use by %s, which was queued and is not done", used, found->name.c_str());
-  };
-  for (CUstream stream : state().streams) check(stream);
-  for (auto [context, stream] : state().defaults) check(stream);
+  }
   run_all();
 }
 
@@ -345,8 +358,9 @@ void finish_uses(const char* name, const void* used) {
 bool still_there(const Operation& operation, CUcontext context) {
   for (const void* used : operation.uses) {
     const auto p = reinterpret_cast<uintptr_t>(used);
-    const bool gone = is_device_address(p) ? !state().blocks.count(p)
-                                           : !state().pinned.count(p) && !state().modules.count(static_cast<CUmodule>(const_cast<void*>(used)));
+    const bool gone = is_device_address(p)
+                          ? !state().blocks.count(p)
+                          : !state().pinned.count(p) && !state().modules.count(static_cast<CUmodule>(const_cast<void*>(used)));
     if (!gone) continue;
     tell(operation.name.c_str(), "%p was given back before the work was done", used);
     context->broken = CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -373,31 +387,15 @@ double now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-int devices() {
-  const char* chosen = std::getenv("RUSHLIGHT_STANDIN_DEVICES");
-  return chosen ? std::atoi(chosen) : 1;
-}
-
 CUresult capture_forbids(Call* call, CUstream stream) {
   if (!stream->captured) return CUDA_SUCCESS;
   stream->captured->invalid = true;
   return call->wrong(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "on a stream that captures");
 }
 
-const std::map<int, const char*>& names() {
-  static const std::map<int, const char*> found = {
-#define NAME(name) {name, #name},
-      NAME(CUDA_SUCCESS) NAME(CUDA_ERROR_INVALID_VALUE) NAME(CUDA_ERROR_OUT_OF_MEMORY) NAME(CUDA_ERROR_NOT_INITIALIZED)
-      NAME(CUDA_ERROR_NO_DEVICE) NAME(CUDA_ERROR_INVALID_DEVICE) NAME(CUDA_ERROR_INVALID_IMAGE) NAME(CUDA_ERROR_INVALID_CONTEXT)
-      NAME(CUDA_ERROR_INVALID_HANDLE) NAME(CUDA_ERROR_NOT_FOUND) NAME(CUDA_ERROR_NOT_READY) NAME(CUDA_ERROR_ILLEGAL_ADDRESS)
-      NAME(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) NAME(CUDA_ERROR_MISALIGNED_ADDRESS) NAME(CUDA_ERROR_LAUNCH_FAILED)
-      NAME(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) NAME(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) NAME(CUDA_ERROR_STREAM_CAPTURE_MERGE)
-      NAME(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) NAME(CUDA_ERROR_STREAM_CAPTURE_UNJOINED) NAME(CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
-      NAME(CUDA_ERROR_CAPTURED_EVENT) NAME(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
-#undef NAME
-  };
-  return found;
-}
+#define X(name, number) {number, "CUDA_" #name},
+const std::map<int, const char*> names = {STANDIN_ERRORS(X)};
+#undef X
 
 }  // namespace
 
@@ -410,9 +408,9 @@ int standin::planned(const char* function) {
   return code;
 }
 
-#define CALL(name, ...)                \
-  Call call(#name, ##__VA_ARGS__);     \
-  if (!call) return call.code;         \
+#define CALL(name, ...)            \
+  Call call(#name, ##__VA_ARGS__); \
+  if (!call) return call.code;     \
   [[maybe_unused]] State& s = state()
 
 extern "C" {
@@ -427,9 +425,14 @@ void standin_fail(const char* function, int code, int after) { state().plans[fun
 void standin_memory(size_t limit) { state().memory = limit; }
 long standin_live(const char* what) {
   State& s = state();
-  const std::map<std::string, size_t> counts = {
-      {"blocks", s.blocks.size()}, {"pinned", s.pinned.size()},   {"streams", s.streams.size()},        {"events", s.events.size()},
-      {"modules", s.modules.size()}, {"graphs", s.graphs.size()}, {"executables", s.executables.size()}, {"bytes", s.used}};
+  const std::map<std::string, size_t> counts = {{"blocks", s.blocks.size()},
+                                                {"pinned", s.pinned.size()},
+                                                {"streams", s.streams.size() - s.defaults.size()},
+                                                {"events", s.events.size()},
+                                                {"modules", s.modules.size()},
+                                                {"graphs", s.graphs.size()},
+                                                {"executables", s.executables.size()},
+                                                {"bytes", s.used}};
   const auto found = counts.find(what);
   return found == counts.end() ? -1 : static_cast<long>(found->second);
 }
@@ -448,7 +451,6 @@ CUresult cuInit(unsigned flags) {
   if (visible && (!*visible || *visible == '-')) return CUDA_ERROR_NO_DEVICE;
   if (s.ready) return CUDA_SUCCESS;
   s.contexts.resize(static_cast<size_t>(devices()));
-  for (int i = 0; i < devices(); ++i) s.contexts[static_cast<size_t>(i)].device = i;
   s.ready = true;
   pthread_atfork(nullptr, nullptr, [] { forked = true; });
   return CUDA_SUCCESS;
@@ -460,8 +462,8 @@ CUresult cuDriverGetVersion(int* version) {
 }
 
 CUresult cuGetErrorName(CUresult error, const char** text) {
-  const auto found = names().find(error);
-  *text = found == names().end() ? nullptr : found->second;
+  const auto found = names.find(error);
+  *text = found == names.end() ? nullptr : found->second;
   return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -485,14 +487,14 @@ CUresult cuDeviceGetCount(int* count) {
 
 CUresult cuDeviceGet(CUdevice* device, int number) {
   CALL(cuDeviceGet, kReady);
-  if (number < 0 || number >= devices()) return call.wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", number);
+  if (!call.has_device(number)) return call.code;
   *device = number;
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   CALL(cuDeviceGetName, kReady);
-  if (device < 0 || device >= devices()) return call.wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", device);
+  if (!call.has_device(device)) return call.code;
   std::snprintf(name, static_cast<size_t>(length), "Stand-in for CUDA (the processor)");
   return CUDA_SUCCESS;
 }
@@ -511,38 +513,11 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
   CALL(cuDeviceGetAttribute, kReady);
-  static const std::map<int, int> values = {{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 0x7fffffff},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, kStaticShared},
-                                            {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65536},
-                                            {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
-                                            {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1000000},
-                                            {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 4},
-                                            {CU_DEVICE_ATTRIBUTE_INTEGRATED, 0},
-                                            {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0},
-                                            {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
-                                            {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1},
-                                            {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 0},
-                                            {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0},
-                                            {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1000000},
-                                            {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 128},
-                                            {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 1 << 20},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
-                                            {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
-                                            {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
-                                            {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 228 << 10},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
-                                            {CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD, 0},
-                                            {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, kMostShared}};
+#define X(name, number, value) {number, value},
+  static const std::map<int, int> values = {STANDIN_ATTRIBUTES(X)};
+#undef X
   const auto found = values.find(which);
-  if (device < 0 || device >= devices()) return call.wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", device);
+  if (!call.has_device(device)) return call.code;
   if (found == values.end()) return call.wrong(CUDA_ERROR_INVALID_VALUE, "attribute %d", which);
   *value = found->second;
   return CUDA_SUCCESS;
@@ -550,7 +525,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice dev
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   CALL(cuDevicePrimaryCtxRetain, kReady);
-  if (device < 0 || device >= devices()) return call.wrong(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", device);
+  if (!call.has_device(device)) return call.code;
   *context = &s.contexts[static_cast<size_t>(device)];
   ++(*context)->references;
   return CUDA_SUCCESS;
@@ -558,10 +533,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   CALL(cuDevicePrimaryCtxRelease, kReady);
-  if (device < 0 || device >= devices() || !s.contexts[static_cast<size_t>(device)].references) {
-    return call.wrong(CUDA_ERROR_INVALID_CONTEXT, "the context of device %d was not retained", device);
-  }
-  --s.contexts[static_cast<size_t>(device)].references;
+  if (!call.has_device(device)) return call.code;
+  int& references = s.contexts[static_cast<size_t>(device)].references;
+  if (!references) return call.wrong(CUDA_ERROR_INVALID_CONTEXT, "the context of device %d was not retained", device);
+  --references;
   return CUDA_SUCCESS;
 }
 
@@ -586,7 +561,6 @@ CUresult cuCtxSynchronize() {
   for (CUstream stream : s.streams) {
     if (stream->context == current) synchronised(stream);
   }
-  if (s.defaults.count(current)) synchronised(s.defaults[current]);
   return current->broken;
 }
 
@@ -645,7 +619,8 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CU
   CALL(cuMemcpyHtoDAsync);
   const void* block = nullptr;
   if (!call.has(&stream) || !call.has(to, bytes, &block)) return call.code;
-  if (is_device_address(reinterpret_cast<uintptr_t>(from))) return call.wrong(CUDA_ERROR_INVALID_VALUE, "%p is not the host's", from);
+  if (is_device_address(reinterpret_cast<uintptr_t>(from)))
+    return call.wrong(CUDA_ERROR_INVALID_VALUE, "%p is not the host's", from);
   char* const target = pointer<char>(to);
   if (const uintptr_t pinned = pinned_at(from, bytes)) {
     return give_checked(stream, call.name, {block, reinterpret_cast<void*>(pinned)}, [=] { std::memcpy(target, from, bytes); });
@@ -674,8 +649,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
   const void *target = nullptr, *source = nullptr;
   if (!call.has(&stream) || !call.has(to, bytes, &target) || !call.has(from, bytes, &source)) return call.code;
   if (from < to + bytes && to < from + bytes && bytes) return call.wrong(CUDA_ERROR_INVALID_VALUE, "the places overlap");
-  return give_checked(stream, call.name, {target, source},
-                      [=] { std::memcpy(pointer<char>(to), pointer<char>(from), bytes); });
+  return give_checked(stream, call.name, {target, source}, [=] { std::memcpy(pointer<char>(to), pointer<char>(from), bytes); });
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
@@ -744,7 +718,8 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   CALL(cuStreamWaitEvent);
   if (!call.has(&stream)) return call.code;
-  if (!s.events.count(event)) return call.wrong(CUDA_ERROR_INVALID_HANDLE, "%p is no event that is there", static_cast<void*>(event));
+  if (!s.events.count(event))
+    return call.wrong(CUDA_ERROR_INVALID_HANDLE, "%p is no event that is there", static_cast<void*>(event));
   if (!event->stream) return CUDA_SUCCESS;  // never recorded
   if (CUgraph graph = event->captured) {
     if (!s.captures.count(graph)) return call.wrong(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture that ended");
@@ -844,7 +819,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction function) {
   CALL(cuFuncGetAttribute);
-  if (!s.functions.count(function)) return call.wrong(CUDA_ERROR_INVALID_HANDLE, "no function that is there");
+  if (!call.has(function)) return call.code;
   switch (static_cast<int>(which)) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = function->kernel->most_threads; break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = static_cast<int>(function->kernel->shared); break;
@@ -858,7 +833,7 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction f
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
   CALL(cuFuncSetAttribute);
-  if (!s.functions.count(function)) return call.wrong(CUDA_ERROR_INVALID_HANDLE, "no function that is there");
+  if (!call.has(function)) return call.code;
   if (which == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return CUDA_SUCCESS;
   if (which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > int{kMostShared}) {
     return call.wrong(CUDA_ERROR_INVALID_VALUE, "attribute %d, value %d", which, value);
@@ -873,7 +848,10 @@ namespace {
 bool take_parameters(Call* call, const Kernel& kernel, void** given, std::string* bytes, std::vector<const void*>* uses) {
   for (int i = 0; i < kernel.n_parameters; ++i) {
     const size_t size = kernel.sizes[i];
-    if (!given || !given[i]) return call->wrong(CUDA_ERROR_INVALID_VALUE, "%s: parameter %d is missing", kernel.name, i), false;
+    if (!given || !given[i]) {
+      call->wrong(CUDA_ERROR_INVALID_VALUE, "%s: parameter %d is missing", kernel.name, i);
+      return false;
+    }
     bytes->append(static_cast<const char*>(given[i]), size).append(up(size, 16) - size, '\0');
     for (size_t at = 0; at + 8 <= size; at += 8) {
       uintptr_t word = 0;
@@ -881,9 +859,10 @@ bool take_parameters(Call* call, const Kernel& kernel, void** given, std::string
       if (!is_device_address(word)) continue;
       const auto block = block_at(word);
       if (block == state().blocks.end()) {
-        return call->wrong(CUDA_ERROR_INVALID_VALUE, "%s: parameter %d is %#zx, where no block is", kernel.name, i, word), false;
+        call->wrong(CUDA_ERROR_INVALID_VALUE, "%s: parameter %d is %#zx, where no block is", kernel.name, i, word);
+        return false;
       }
-      if (block->second.context != current) return call->wrong(CUDA_ERROR_INVALID_VALUE, "memory of another context"), false;
+      if (!call->has(word, 0)) return false;
       uses->push_back(reinterpret_cast<const void*>(block->first));
     }
   }
@@ -915,7 +894,7 @@ void run_kernel(CUcontext context, const Kernel& kernel, Size grid, Size block, 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                         unsigned block_z, unsigned shared, CUstream stream, void** parameters, void** extra) {
   CALL(cuLaunchKernel);
-  if (!s.functions.count(function)) return call.wrong(CUDA_ERROR_INVALID_HANDLE, "no function that is there");
+  if (!call.has(function)) return call.code;
   const CUmodule module = function->module;
   if (!call.has(s.modules, module, "module") || !call.has(&stream)) return call.code;
   const Kernel& kernel = *function->kernel;
@@ -928,7 +907,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     return call.wrong(CUDA_ERROR_INVALID_VALUE, "%s: a block of (%u, %u, %u)", kernel.name, block.x, block.y, block.z);
   }
   if (threads > static_cast<uint64_t>(kernel.most_threads)) {
-    return call.wrong(CUDA_ERROR_INVALID_VALUE, "%s: a block of %llu, beyond its launch bounds", kernel.name, (unsigned long long)threads);
+    return call.wrong(CUDA_ERROR_INVALID_VALUE, "%s: a block of %llu, beyond its launch bounds", kernel.name,
+                      (unsigned long long)threads);
   }
   if (shared > static_cast<unsigned>(function->most_dynamic)) {
     return call.wrong(CUDA_ERROR_INVALID_VALUE, "%s: %u bytes of shared memory", kernel.name, shared);
@@ -956,7 +936,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   CALL(cuStreamIsCapturing);
   if (!call.has(&stream)) return call.code;
-  *status = !stream->captured          ? CU_STREAM_CAPTURE_STATUS_NONE
+  *status = !stream->captured           ? CU_STREAM_CAPTURE_STATUS_NONE
             : stream->captured->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                         : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;
@@ -1015,3 +995,24 @@ CUresult cuGraphExecDestroy(CUgraphExec executable) {
 }
 
 }  // extern "C"
+
+// ---- for libraries.cpp
+
+void standin::tell(const char* function, const char* why) {
+  const std::lock_guard<std::recursive_mutex> guard(state().lock);
+  ::tell(function, "%s", why);
+}
+
+bool standin::has_context() { return current && current->references && current->broken == CUDA_SUCCESS; }
+
+CUresult standin::queue(const char* function, CUstream stream, const Range* ranges, int n, std::function<void()> run) {
+  Call call(function);
+  if (!call || !call.has(&stream)) return call.code;
+  std::vector<const void*> uses;
+  for (int i = 0; i < n; ++i) {
+    const void* block = nullptr;
+    if (ranges[i].bytes && !call.has(reinterpret_cast<CUdeviceptr>(ranges[i].memory), ranges[i].bytes, &block)) return call.code;
+    if (block) uses.push_back(block);
+  }
+  return give_checked(stream, function, uses, std::move(run));
+}

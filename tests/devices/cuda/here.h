@@ -1,10 +1,14 @@
 // A kernel text in CUDA C, compiled as C++ for the processor: c++ -include here.h. What CUDA's compiler knows by itself stands here.
 //
 // A block's threads are fibers that take turns on one processor: a thread runs until it waits at a barrier or for its warp, or
-// leaves; a text without barriers is a plain loop. Odd blocks begin with the last thread, and after a barrier the order is turned
-// round, so that a result which hangs on the order of threads is seen. Told, and the launch's end: a barrier that a thread does not reach or that
-// is another line's, a warp's call that a named lane does not join, an address that is not a multiple of its type's size, an index
-// beyond an array, and an access that the processor itself refuses. Shared memory begins as bytes 0xff: no numbers.
+// leaves; a text without barriers is a plain loop. So that a result which hangs on an order is seen, the last block is the first to
+// run, odd blocks begin with the last thread, and after a barrier the order is turned round. Shared memory begins as bytes 0xff: no
+// numbers.
+//
+// Told, and the launch's end: a barrier that a thread does not reach or that is another line's, a warp's call that a named lane
+// does not join, an address that is not a multiple of its type's size, an index beyond an array, and an access that the processor
+// itself refuses. Where HERE_RACES is defined (-fsanitize=thread) also two accesses of shared memory, one of which writes, with no
+// barrier between them; calls of a warp order nothing, except __syncwarp.
 #pragma once
 #include <math.h>
 #include <setjmp.h>
@@ -28,17 +32,18 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __constant__ static
+#define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 #define __shared__ static __attribute__((section("here_shared")))
 
 // ---- vectors
 
-#define HERE_VECTORS(type, name)                                                                                           \
-  struct alignas(2 * sizeof(type)) name##2 { type x, y; };                                                                 \
-  struct name##3 { type x, y, z; };                                                                                        \
-  struct alignas(sizeof(type) < 4 ? 4 * sizeof(type) : 16) name##4 { type x, y, z, w; };                                   \
-  inline name##2 make_##name##2(type x, type y) { return {x, y}; }                                                         \
-  inline name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }                                              \
+#define HERE_VECTORS(type, name)                                                         \
+  struct alignas(2 * sizeof(type)) name##2 { type x, y; };                               \
+  struct name##3 { type x, y, z; };                                                      \
+  struct alignas(sizeof(type) < 4 ? 4 * sizeof(type) : 16) name##4 { type x, y, z, w; }; \
+  inline name##2 make_##name##2(type x, type y) { return {x, y}; }                       \
+  inline name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }            \
   inline name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 HERE_VECTORS(signed char, char)
 HERE_VECTORS(unsigned char, uchar)
@@ -71,9 +76,9 @@ struct Copy {  // of 16 bytes, not yet done
 
 struct Thread {
   enum { kNew, kRuns, kAtBarrier, kInWarp, kLeft } state;
-  int line, fiber, copies, groups;
+  int line, fiber, copies, groups, synced;  // synced: the number of its last __syncwarp
   unsigned mask;  // of the lanes that it waits for
-  void* mine;     // what it gives to its warp's call, and takes from there
+  void* mine;  // what it gives to its warp's call, and takes from there
 };
 
 struct Fiber {
@@ -89,13 +94,16 @@ Fiber fibers[kMost];
 ucontext_t first;
 jmp_buf scheduler;
 int current, count, begun, waiting, left, phase, n_ready, ready[kMost], n_idle, idle[kMost];
+int barriers, syncs;  // of all blocks and warps so far
+bool in_atomic;
 void (*job)(void**);
 void** parameters;
 const char* name;
 char trouble[512];
 char *stacks, *dynamic;
 pthread_t runs_here;
-extern "C" char __start_here_shared[] __attribute__((visibility("hidden"))), __stop_here_shared[] __attribute__((visibility("hidden")));
+extern "C" char __start_here_shared[] __attribute__((visibility("hidden"))),
+    __stop_here_shared[] __attribute__((visibility("hidden")));
 __shared__ int one_shared __attribute__((used));  // so that the section is there
 
 inline int number() { return fibers[current].thread; }
@@ -105,7 +113,8 @@ inline Thread& self() { return threads[number()]; }
 [[noreturn]] inline void tell(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  const int n = snprintf(trouble, sizeof trouble, "%s, block (%u, %u, %u), thread %d: ", name, blockIdx.x, blockIdx.y, blockIdx.z, number());
+  const int n = snprintf(trouble, sizeof trouble, "%s, block (%u, %u, %u), thread %d: ", name, blockIdx.x, blockIdx.y, blockIdx.z,
+                         number());
   vsnprintf(trouble + n, sizeof trouble - n, format, arguments);
   va_end(arguments);
   _longjmp(scheduler, 1);
@@ -145,7 +154,7 @@ void fiber() {
     while (begun < count) {
       fibers[current].thread = in_order(begun++);
       Thread& me = self();
-      me.state = Thread::kRuns, me.fiber = current, me.copies = me.groups = 0;
+      me.state = Thread::kRuns, me.fiber = current, me.line = me.copies = me.groups = me.synced = 0;
       show();
       job(parameters);
       self().state = Thread::kLeft, ++left;
@@ -167,7 +176,7 @@ inline void barrier(int line) {
     for (int i = 0; i < count; ++i) {
       if (threads[i].line != line) tell("waits at the barrier of line %d, thread %d at that of line %d", line, i, threads[i].line);
     }
-    waiting = 0, ++phase;
+    waiting = 0, ++phase, ++barriers;
     for (int i = count; i-- > 0;) release(in_order(i));  // the last is the first to go on
   }
   rest();
@@ -200,7 +209,7 @@ inline void together(unsigned mask, Whole whole, void* mine, int line) {
 inline void block(size_t shared) {
   memset(__start_here_shared, 0xff, __stop_here_shared - __start_here_shared);
   memset(dynamic, 0xff, shared);
-  begun = waiting = left = n_ready = 0;
+  begun = waiting = left = n_ready = 0, ++barriers;
   phase = blockIdx.x + blockIdx.y + blockIdx.z;
   for (int i = 0; i < count; ++i) threads[i].state = Thread::kNew;
   if (!_setjmp(scheduler)) next();
@@ -208,9 +217,10 @@ inline void block(size_t shared) {
   int waits = 0;
   while (threads[waits].state == Thread::kLeft) ++waits;
   const Thread& t = threads[waits];
-  snprintf(trouble, sizeof trouble, "%s, block (%u, %u, %u): thread %d waits for ever %s line %d: %d threads of %d left, %d wait at a barrier",
-           name, blockIdx.x, blockIdx.y, blockIdx.z, waits, t.state == Thread::kAtBarrier ? "at the barrier of" : "for lanes of its warp in",
-           t.line, left, count, waiting);
+  snprintf(trouble, sizeof trouble,
+           "%s, block (%u, %u, %u): thread %d waits for ever %s line %d: %d threads of %d left, %d wait at a barrier", name,
+           blockIdx.x, blockIdx.y, blockIdx.z, waits,
+           t.state == Thread::kAtBarrier ? "at the barrier of" : "for lanes of its warp in", t.line, left, count, waiting);
 }
 
 inline void refused(int signal, siginfo_t* what, void*) {
@@ -233,15 +243,15 @@ inline const char* launch(const char* kernel, void (*run)(void**), uint3 grid, u
   char* const kept = dynamic;
   dynamic += kDynamic - (shared + 127) / 128 * 128;  // ends where no access is allowed
   name = kernel, job = run, parameters = values, gridDim = grid, blockDim = size, count = size.x * size.y * size.z, *trouble = 0;
-  runs_here = pthread_self();
+  runs_here = pthread_self(), in_atomic = false;
   for (n_idle = 0; n_idle < kMost; ++n_idle) idle[n_idle] = kMost - 1 - n_idle;
   struct sigaction mine = {}, before[3];
   const int signals[] = {SIGSEGV, SIGBUS, SIGFPE};
   mine.sa_sigaction = refused, mine.sa_flags = SA_SIGINFO | SA_NODEFER;
   for (int i = 0; i < 3; ++i) sigaction(signals[i], &mine, &before[i]);
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x && !*trouble; ++x) blockIdx = {x, y, z}, block(shared);
+  for (unsigned z = grid.z; z-- > 0;) {
+    for (unsigned y = grid.y; y-- > 0;) {
+      for (unsigned x = grid.x; x-- > 0 && !*trouble;) blockIdx = {x, y, z}, block(shared);
     }
   }
   for (int i = 0; i < 3; ++i) sigaction(signals[i], &before[i], nullptr);
@@ -256,7 +266,7 @@ struct Kernel {
   const char* name;
   int most_threads, n_parameters;
   const size_t* sizes;  // of the parameters
-  size_t shared;        // bytes, of all kernels of the text
+  size_t shared;  // bytes, of all kernels of the text
   void (*run)(void**);
   const char* (*launch)(const char*, void (*)(void**), uint3, uint3, size_t, void**);
 };
@@ -278,9 +288,75 @@ Kernel kernel_of(const char* name, int most_threads, void (*)(P...)) {
   using R = Run<function, P...>;
   return {name, most_threads, sizeof...(P), R::sizes, size_t(__stop_here_shared - __start_here_shared), R::run, launch};
 }
-#define HERE_KERNEL(name, most_threads)                                                            \
-  extern "C" __attribute__((visibility("default"))) here::Kernel here_kernel_##name =              \
-      here::kernel_of<name>(#name, most_threads, name);
+// Behind the name: the launch bounds.
+constexpr int most_of(int threads = kMost, int = 0) { return threads; }
+#define HERE_KERNEL(name, ...)                                                                               \
+  extern "C" __attribute__((visibility("default"))) here::Kernel here_kernel_##name = here::kernel_of<name>( \
+      #name, here::most_of(__VA_ARGS__), name);
+
+// ---- races in shared memory
+
+#ifndef HERE_RACES
+inline void access(const void*, size_t, bool) {}
+#else
+#define HERE_PLAIN __attribute__((no_sanitize_thread))
+
+struct Access {
+  int thread, barriers, syncs;  // when: after how many of them
+};
+struct Byte {
+  Access written, read[2];
+};
+constexpr size_t kStatic = 256 << 10;
+Byte bytes[kStatic + kDynamic];
+
+// Whether what another thread did comes before what this one does now.
+HERE_PLAIN inline bool is_before(const Access& other) {
+  if (other.barriers != barriers || other.thread == number()) return true;
+  return other.thread / 32 == number() / 32 && threads[other.thread].synced > other.syncs && self().synced > other.syncs;
+}
+
+HERE_PLAIN inline void access(const void* p, size_t size, bool writes) {
+  const char* at = (const char*)p;
+  const bool fixed = at >= __start_here_shared && at < __stop_here_shared;
+  if (in_atomic || (!fixed && !(at >= dynamic && at < dynamic + kDynamic))) return;
+  const size_t place = fixed ? at - __start_here_shared : kStatic + (at - dynamic);
+  const Access now = {number(), barriers, syncs};
+  for (size_t i = place; i < place + size; ++i) {
+    Byte& b = bytes[i];
+    const Access* other = !is_before(b.written) ? &b.written : nullptr;
+    for (const Access& read : b.read) {
+      if (writes && !is_before(read)) other = &read;
+    }
+    if (other) {
+      tell("%s byte %zu of shared memory, which thread %d has %s, with no barrier between since line %d",
+           writes ? "writes" : "reads", place, other->thread, other == &b.written ? "written" : "read", self().line);
+    }
+    if (writes) b.written = now;
+    else if (b.read[0].thread != now.thread) b.read[1] = b.read[0];
+    if (!writes) b.read[0] = now;
+  }
+}
+
+// What the compiler's -fsanitize=thread calls.
+extern "C" {
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+#define HERE_ACCESS(size)                                                          \
+  HERE_PLAIN void __tsan_read##size(void* p) { access(p, size, false); }           \
+  HERE_PLAIN void __tsan_write##size(void* p) { access(p, size, true); }           \
+  HERE_PLAIN void __tsan_unaligned_read##size(void* p) { access(p, size, false); } \
+  HERE_PLAIN void __tsan_unaligned_write##size(void* p) { access(p, size, true); }
+HERE_ACCESS(1)
+HERE_ACCESS(2)
+HERE_ACCESS(4)
+HERE_ACCESS(8)
+HERE_ACCESS(16)
+HERE_PLAIN void __tsan_read_range(void* p, size_t size) { access(p, size, false); }
+HERE_PLAIN void __tsan_write_range(void* p, size_t size) { access(p, size, true); }
+}
+#endif
 
 // What the compiler's -fsanitize=alignment,bounds calls.
 struct Place {
@@ -312,21 +388,32 @@ struct Given {
 template <class V>
 V shuffled(unsigned mask, V value, int from, int line) {
   Given<V> mine{value, value, from};
-  together(mask, [](unsigned mask, void** lanes) {
-    for (int i = 0; i < 32; ++i) {
-      if (!(mask >> i & 1)) continue;
-      Given<V>* to = (Given<V>*)lanes[i];
-      if (mask >> to->from & 1) to->got = ((Given<V>*)lanes[to->from])->value;
-      else memset(&to->got, 0xff, sizeof(V));  // of a lane that takes no part: anything
-    }
-  }, &mine, line);
+  together(
+      mask,
+      [](unsigned mask, void** lanes) {
+        for (int i = 0; i < 32; ++i) {
+          if (!(mask >> i & 1)) continue;
+          Given<V>* to = (Given<V>*)lanes[i];
+          if (mask >> to->from & 1) to->got = ((Given<V>*)lanes[to->from])->value;
+          else memset(&to->got, 0xff, sizeof(V));  // of a lane that takes no part: anything
+        }
+      },
+      &mine, line);
   return mine.got;
 }
 inline int lane() { return number() & 31; }
 inline int kept_within(int from, int width) { return (from ^ lane()) & ~(width - 1) ? lane() : from; }
 }  // namespace here
 
-inline void __syncwarp(unsigned mask = ~0u, int line = __builtin_LINE()) { here::shuffled(mask, 0, here::lane(), line); }
+inline void __syncwarp(unsigned mask = ~0u, int line = __builtin_LINE()) {
+  const auto count = [](unsigned mask, void** lanes) {
+    ++here::syncs;
+    for (int i = 0; i < 32; ++i) {
+      if (mask >> i & 1) ((here::Thread*)lanes[i])->synced = here::syncs;
+    }
+  };
+  here::together(mask, count, &here::self(), line);
+}
 template <class V>
 V __shfl_sync(unsigned mask, V value, int from, int width = 32, int line = __builtin_LINE()) {
   return here::shuffled(mask, value, (here::lane() & ~(width - 1)) | (from & (width - 1)), line);
@@ -345,15 +432,18 @@ V __shfl_up_sync(unsigned mask, V value, unsigned by, int width = 32, int line =
 }
 inline unsigned __ballot_sync(unsigned mask, int said, int line = __builtin_LINE()) {
   here::Given<unsigned> mine{said != 0, 0, 0};
-  here::together(mask, [](unsigned mask, void** lanes) {
-    unsigned votes = 0;
-    for (int i = 0; i < 32; ++i) {
-      if (mask >> i & 1) votes |= ((here::Given<unsigned>*)lanes[i])->value << i;
-    }
-    for (int i = 0; i < 32; ++i) {
-      if (mask >> i & 1) ((here::Given<unsigned>*)lanes[i])->got = votes;
-    }
-  }, &mine, line);
+  here::together(
+      mask,
+      [](unsigned mask, void** lanes) {
+        unsigned votes = 0;
+        for (int i = 0; i < 32; ++i) {
+          if (mask >> i & 1) votes |= ((here::Given<unsigned>*)lanes[i])->value << i;
+        }
+        for (int i = 0; i < 32; ++i) {
+          if (mask >> i & 1) ((here::Given<unsigned>*)lanes[i])->got = votes;
+        }
+      },
+      &mine, line);
   return mine.got;
 }
 inline int __any_sync(unsigned mask, int said, int line = __builtin_LINE()) { return __ballot_sync(mask, said, line) != 0; }
@@ -368,8 +458,10 @@ struct As {
 };
 template <class V, class F>
 V changed(V* p, F f) {
+  in_atomic = true;
   const V before = *p;
   *p = f(before);
+  in_atomic = false;
   return before;
 }
 }  // namespace here
@@ -394,19 +486,23 @@ V atomicCAS(V* p, typename here::As<V>::Type expected, typename here::As<V>::Typ
 
 // ---- loads, bits, numbers
 
-#define HERE_LOAD(name)     \
-  template <class V>        \
-  V name(const V* p) {      \
-    return *p;              \
+#define HERE_LOAD(name) \
+  template <class V>    \
+  V name(const V* p) {  \
+    return *p;          \
   }
 HERE_LOAD(__ldg)
 HERE_LOAD(__ldca)
 HERE_LOAD(__ldcg)
 HERE_LOAD(__ldcs)
 template <class V>
-void __stcs(V* p, typename here::As<V>::Type v) { *p = v; }
+void __stcs(V* p, typename here::As<V>::Type v) {
+  *p = v;
+}
 template <class V>
-void __stcg(V* p, typename here::As<V>::Type v) { *p = v; }
+void __stcg(V* p, typename here::As<V>::Type v) {
+  *p = v;
+}
 
 namespace here {
 template <class To, class From>
@@ -447,9 +543,13 @@ inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 template <class A, class B>
-auto min(A a, B b) -> decltype(a + b) { return b < a ? b : a; }
+auto min(A a, B b) -> decltype(a + b) {
+  return b < a ? b : a;
+}
 template <class A, class B>
-auto max(A a, B b) -> decltype(a + b) { return a < b ? b : a; }
+auto max(A a, B b) -> decltype(a + b) {
+  return a < b ? b : a;
+}
 inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
@@ -468,7 +568,9 @@ inline void check_shared(const void* p, int line) {
 
 inline double from_half(unsigned bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const double size = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+  const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+                      : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                     : ldexp(fraction, -24);
   return bits & 0x8000 ? -size : size;
 }
 inline double from_bfloat(unsigned bits) { return __uint_as_float(bits << 16); }
@@ -514,7 +616,8 @@ void load_whole(unsigned, void** lanes) {
         return (unsigned)((const unsigned short*)((Rows*)lanes[8 * m + row])->row)[column];
       };
       const int one = lane / 4, two = 2 * (lane % 4);
-      ((Rows*)lanes[lane])->d[m] = turned ? element(two, one) | element(two + 1, one) << 16 : element(one, two) | element(one, two + 1) << 16;
+      ((Rows*)lanes[lane])->d[m] = turned ? element(two, one) | element(two + 1, one) << 16
+                                          : element(one, two) | element(one, two + 1) << 16;
     }
   }
 }
@@ -555,6 +658,7 @@ inline void copy_16(void* shared, const void* global, int line = __builtin_LINE(
   int& n = here::self().copies;
   if (n == here::kCopies) here::tell("more than %d copies without a wait in line %d", n, line);
   here::copies[here::number()][n++] = {shared, global};
+  here::access(shared, 16, true);
   memset(shared, 0xff, 16);
 }
 inline void copy_commit(int line = __builtin_LINE()) {
@@ -568,7 +672,10 @@ inline void copy_wait(int newest) {
   if (groups <= 0) return;
   here::Copy* copy = here::copies[here::number()];
   int *ends = here::ends[here::number()], n = ends[groups - 1];
-  for (int i = 0; i < n; ++i) memcpy(copy[i].to, copy[i].from, 16);
+  for (int i = 0; i < n; ++i) {
+    here::access(copy[i].to, 16, true);
+    memcpy(copy[i].to, copy[i].from, 16);
+  }
   for (int i = n; i < me.copies; ++i) copy[i - n] = copy[i];
   for (int i = groups; i < me.groups; ++i) ends[i - groups] = ends[i] - n;
   me.copies -= n, me.groups -= groups;

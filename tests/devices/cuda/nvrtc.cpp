@@ -1,4 +1,5 @@
 // NVRTC's functions: a text in CUDA C is compiled by the system's compiler with here.h. The "cubin" is a shared object's bytes.
+// Kernels look for races in shared memory where RUSHLIGHT_STANDIN_RACES is set: some times slower.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -11,7 +12,7 @@
 #include <sstream>
 #include <string>
 
-#include "standin.h"
+#include "declared.h"
 
 namespace {
 
@@ -45,6 +46,11 @@ string compiler() {
   return chosen && *chosen ? chosen : "c++";
 }
 
+string flags() {
+  const char* races = std::getenv("RUSHLIGHT_STANDIN_RACES");
+  return string(STANDIN_FLAGS) + (races && *races ? " -fsanitize=thread -DHERE_RACES" : "");
+}
+
 string key_of(const string& content) {
   uint64_t a = 14695981039346656037u, b = 88172645463325252u;
   for (const unsigned char c : content) a = (a ^ c) * 1099511628211u, b = (b ^ c) * 6364136223846793005u + 1;
@@ -56,21 +62,22 @@ string key_of(const string& content) {
 // The preprocessed text with shared memory of a size that the launch says, and an entry for each kernel.
 string with_entries(const string& text) {
   static const std::regex dynamic(R"(extern\s+__shared__\s+(?:__align__\(\d+\)\s*)?([\w ]+?)\s+(\w+)\[\s*\];)");
-  static const std::regex kernel(R"(__global__\s+(?:void\s+)?(?:__launch_bounds__\((\d+)[^)]*\)\s*)?(?:void\s+)?(\w+)\s*\()");
+  static const std::regex kernel(
+      R"(__global__\s+(?:void\s+)?(?:__launch_bounds__\s*\(((?:[^()]|\([^()]*\))*)\)\s*)?(?:void\s+)?(\w+)\s*\()");
   const string body = std::regex_replace(text, dynamic, "$1* const $2 = ($1*)here::dynamic;");
   string entries = "\n";
   for (std::sregex_iterator found(body.begin(), body.end(), kernel), end; found != end; ++found) {
-    const string most = (*found)[1].matched ? (*found)[1].str() : "1024";
-    entries += "HERE_KERNEL(" + (*found)[2].str() + ", " + most + ")\n";
+    entries += "HERE_KERNEL(" + (*found)[2].str() + ", " + (*found)[1].str() + ")\n";
   }
   return body + entries;
 }
 
 // Options that change nothing here; others of NVRTC's are refused, as the real one refuses what it does not know.
 bool is_known(const string& option) {
-  for (const char* known : {"--gpu-architecture=", "-arch=", "--std=c++", "-std=c++", "--fmad=", "--device-as-default-execution-space",
-                            "-default-device", "--restrict", "--split-compile=", "--extra-device-vectorization", "-w", "-lineinfo",
-                            "--generate-line-info", "--minimal", "--no-source-include", "--disable-warnings"}) {
+  for (const char* known :
+       {"--gpu-architecture=", "-arch=", "--std=c++", "-std=c++", "--fmad=", "--device-as-default-execution-space",
+        "-default-device", "--restrict", "--split-compile=", "--extra-device-vectorization", "-w", "-lineinfo",
+        "--generate-line-info", "--minimal", "--no-source-include", "--disable-warnings"}) {
     if (option.rfind(known, 0) == 0) return true;
   }
   return false;
@@ -91,13 +98,15 @@ bool compile(nvrtcProgram program, const string& defines, const string& path) {
   if (!mkdtemp(place)) return false;
   const string at = place, before = at + "/text.cu", after = at + "/text.cpp", object = at + "/text.so";
   write_file(before, "# 1 \"" + program->name + "\"\n" + program->text);
-  bool works = run(compiler() + " -E -x c++ -std=c++17 -w -D__CUDACC__ -D__CUDACC_RTC__ -DHERE=1 -D__CUDA_ARCH__=900 " + defines + " " +
-                       before + " -o " + after, &program->log);
+  bool works = run(compiler() + " -E -x c++ -std=c++17 -w -D__CUDACC__ -D__CUDACC_RTC__ -DHERE=1 -D__CUDA_ARCH__=900 " + defines +
+                       " " + before + " -o " + after,
+                   &program->log);
   if (works) write_file(after, with_entries(whole_file(after)));
-  works = works && run(compiler() + " " STANDIN_FLAGS " -shared -nostdlib -include " + folder() + "/here.h -x c++ " + after + " -o " + object + " -lm -lc -lgcc",
+  works = works && run(compiler() + " " + flags() + " -shared -nostdlib -include " + folder() + "/here.h -x c++ " + after + " -o " +
+                           object + " -lm -lc -lgcc",
                        &program->log);
   if (works) program->binary = whole_file(object);
-  if (works && !path.empty() && rename(object.c_str(), path.c_str()) != 0) {  // another disk
+  if (works && !path.empty()) {  // whole or not at all
     const string part = path + "." + std::to_string(getpid());
     write_file(part, program->binary);
     rename(part.c_str(), path.c_str());
@@ -133,8 +142,12 @@ nvrtcResult nvrtcGetSupportedArchs(int* all) {
 }
 
 const char* nvrtcGetErrorString(nvrtcResult code) {
-  static const char* const names[] = {"NVRTC_SUCCESS", "NVRTC_ERROR_OUT_OF_MEMORY", "NVRTC_ERROR_PROGRAM_CREATION_FAILURE",
-                                      "NVRTC_ERROR_INVALID_INPUT", "NVRTC_ERROR_INVALID_PROGRAM", "NVRTC_ERROR_INVALID_OPTION",
+  static const char* const names[] = {"NVRTC_SUCCESS",
+                                      "NVRTC_ERROR_OUT_OF_MEMORY",
+                                      "NVRTC_ERROR_PROGRAM_CREATION_FAILURE",
+                                      "NVRTC_ERROR_INVALID_INPUT",
+                                      "NVRTC_ERROR_INVALID_PROGRAM",
+                                      "NVRTC_ERROR_INVALID_OPTION",
                                       "NVRTC_ERROR_COMPILATION"};
   return code >= 0 && code <= 6 ? names[code] : "NVRTC_ERROR unknown";
 }
@@ -170,8 +183,8 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   const char* kept = std::getenv("RUSHLIGHT_STANDIN_CACHE");
   string path;
   if (kept && *kept) {
-    static const string header = whole_file(folder() + "/here.h") + STANDIN_FLAGS;
-    path = string(kept) + "/" + key_of(header + defines + "\n" + program->text) + ".so";
+    static const string header = whole_file(folder() + "/here.h");
+    path = string(kept) + "/" + key_of(header + flags() + defines + "\n" + program->text) + ".so";
     program->binary = whole_file(path);
   }
   program->log.clear();
@@ -179,7 +192,9 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   return NVRTC_SUCCESS;
 }
 
-nvrtcResult nvrtcGetCUBINSize(nvrtcProgram p, size_t* size) { return give(p->virtual_architecture ? "" : p->binary, size, nullptr); }
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram p, size_t* size) {
+  return give(p->virtual_architecture ? "" : p->binary, size, nullptr);
+}
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram p, char* to) { return give(p->virtual_architecture ? "" : p->binary, nullptr, to); }
 nvrtcResult nvrtcGetPTXSize(nvrtcProgram p, size_t* size) { return give(p->binary, size, nullptr); }
 nvrtcResult nvrtcGetPTX(nvrtcProgram p, char* to) { return give(p->binary, nullptr, to); }

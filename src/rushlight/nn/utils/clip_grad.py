@@ -73,7 +73,7 @@ def clip_grads_with_norm_(
         with rl.no_grad():
             scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
             if not total_norm.is_meta:
-                plain = type(scale) is rl.Tensor and scale.device.type == "cpu"
+                plain = type(scale) is rl.Tensor and scale.device == grads[0].device
                 done = rl._core.kernels.scale_(grads, scale if plain else scale.item())
                 if done is not NotImplemented:
                     rl._core.bump_versions(grads)

@@ -1,4 +1,5 @@
-"""torch.backends.cuda: its switches, kept and without effect; CUDA is not here."""
+"""torch.backends.cuda: its switches. Those of products hold on devices of CUDA's driver; the others
+are kept, and without effect."""
 
 from __future__ import annotations
 
@@ -9,7 +10,19 @@ from .._base.missing import missing_name as _missing_name
 
 
 class _Matmul:
-    allow_tf32 = False
+    """How products may be computed; allow_tf32: float32 numbers with 10 bits of their fractions."""
+
+    precision = "highest"
+    """torch.get_float32_matmul_precision()."""
+
+    @property
+    def allow_tf32(self) -> bool:
+        return self.precision != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        self.precision = "high" if allowed else "highest"
+
     allow_fp16_reduced_precision_reduction = True
     allow_bf16_reduced_precision_reduction = True
 

@@ -1,4 +1,5 @@
-"""torch.backends.cudnn: its switches, kept and without effect; cuDNN is not here."""
+"""torch.backends.cudnn: its switches. On devices of CUDA's driver `enabled`, `deterministic` and
+`allow_tf32` hold for large convolutions, where cuDNN is found; the others are without effect."""
 
 from __future__ import annotations
 

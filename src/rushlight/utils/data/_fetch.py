@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rushlight._root import Generator
 
+from ..._base.device import accelerators, cuda_is_here
 from ..._base.errors import warn
+from ..._core import Tensor
 from ._collate import default_collate
 from .dataset import Subset, TensorDataset
 from .sampler import draw_seed
@@ -32,6 +34,37 @@ class BaseDataLoaderIter:
 
     def __getstate__(self) -> Any:
         raise NotImplementedError("{} cannot be pickled", type(self).__name__)
+
+
+def pin_memory(data: Any, device: object = None) -> Any:
+    """The data with every tensor pinned: those in mappings and sequences, too, and those of objects
+    that have a `pin_memory` method. Tuples become lists, unless they are named."""
+    if isinstance(data, Tensor) or hasattr(data, "pin_memory"):
+        return data.pin_memory()
+    if isinstance(data, (str, bytes)):
+        return data
+    if isinstance(data, Mapping):
+        return _like(data, {key: pin_memory(value, device) for key, value in data.items()})
+    if not isinstance(data, Sequence):
+        return data
+    pinned = [pin_memory(value, device) for value in data]
+    if hasattr(data, "_fields"):
+        return type(data)(*pinned)
+    return pinned if isinstance(data, tuple) else _like(data, pinned)
+
+
+def _like(data: Any, pinned: Any) -> Any:
+    """In a container of the same type, where that can be made of another."""
+    try:
+        return type(data)(pinned)
+    except TypeError:
+        return pinned
+
+
+def pinning(loader: Any) -> Callable[[Any], Any]:
+    """What a loader does to a batch at the end: pins it, where an accelerator is used."""
+    pins = loader.pin_memory and (accelerators.wanted or cuda_is_here())
+    return pin_memory if pins else lambda batch: batch
 
 
 def fetcher(

@@ -24,7 +24,7 @@ from rushlight import _root as rl
 from rushlight._torch._utils import ExceptionWrapper
 
 from ..._base.outside import np
-from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, seed_pipes
+from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, pinning, seed_pipes
 from .sampler import draw_seed
 
 _STOP_SECONDS = 2.0  # what workers get to stop by themselves
@@ -242,6 +242,7 @@ class WorkerIterator(BaseDataLoaderIter):
     def _begin(self, loader: Any) -> None:
         """Sets up a pass and asks for the first batches."""
         self._check = LengthCheck(loader) if loader._dataset_kind else None
+        self._finish = pinning(loader)
         self._places: Iterator[Any] = iter(self._sampler)
         self._sent = 0  # tasks given out
         self._given = 0  # number of the next batch to yield
@@ -349,7 +350,7 @@ class WorkerIterator(BaseDataLoaderIter):
                 result.reraise()
             if self._check is not None:
                 self._check.count()
-            return result
+            return self._finish(result)
         if not self._persistent:
             self._shutdown()
         raise StopIteration

@@ -12,7 +12,7 @@ from ..._base.device import accelerators, cuda_is_here
 from ..._base.errors import warn
 from ..._base.missing import missing_name as _missing_name
 from ._collate import default_collate, default_convert
-from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, seed_pipes
+from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, pinning, seed_pipes
 from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
@@ -290,6 +290,7 @@ class _SingleProcessDataLoaderIter(BaseDataLoaderIter):
         how = (loader._auto_collation, loader.collate_fn, loader.drop_last)
         self._fetch = fetcher(loader._dataset_kind, loader.dataset, *how)
         self._check = LengthCheck(loader) if loader._dataset_kind else None
+        self._finish = pinning(loader)
 
     def __iter__(self) -> Iterator[object]:
         return self
@@ -298,7 +299,7 @@ class _SingleProcessDataLoaderIter(BaseDataLoaderIter):
         batch = self._fetch(next(self._places))
         if self._check is not None:
             self._check.count()
-        return batch
+        return self._finish(batch)
 
     def __len__(self) -> int:
         return len(self._sampler)

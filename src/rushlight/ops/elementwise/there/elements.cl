@@ -88,7 +88,8 @@ FUNCTION T quotient_of(T a, T b, i64 type, i64 which) {
 #endif
 
 // zero: gets 1 where a divisor is 0.
-KERNEL divided(BUFFER(a), BUFFER(b), BUFFER(out), BUFFER(zero), Layout a_places, Layout b_places, i64 type, i64 items, i64 which) {
+KERNEL divided(BUFFER(a), BUFFER(b), BUFFER(out), BUFFER(zero), GIVEN Layout a_places, GIVEN Layout b_places, i64 type, i64 items,
+               i64 which) {
   if (ITEM >= items) return;
   const T divisor = load(b, b_at + place_of(&b_places, ITEM), (int)type);
   const T given = load(a, a_at + place_of(&a_places, ITEM), (int)type);
@@ -97,7 +98,7 @@ KERNEL divided(BUFFER(a), BUFFER(b), BUFFER(out), BUFFER(zero), Layout a_places,
 }
 
 // Of words of 64 bits: those of each result in `parts` parts.
-KERNEL exclusive_or(BUFFER(x), BUFFER(out), Layout kept, Layout gone, i64 items, i64 length, i64 parts) {
+KERNEL exclusive_or(BUFFER(x), BUFFER(out), GIVEN Layout kept, GIVEN Layout gone, i64 items, i64 length, i64 parts) {
   if (ITEM >= items) return;
   GLOBAL const u8 *from = x + x_at + place_of(&kept, ITEM / parts);
   u64 all = 0;

@@ -12,8 +12,8 @@ from .... import _core
 from ...._base import dtypes
 from ...._base.outside import np
 from ...._core import Tensor
-from ...._devices.launch import empty, rows, start, takes
 from ...._devices.accelerators import numbered
+from ...._devices.launch import empty, rows, start, takes
 from ...._devices.there import there
 from ...random import families
 from ..special import digamma

@@ -8,8 +8,8 @@ FUNCTION i64 inside(i64 index, i64 size) {
   return index < 0 || index >= size ? -1 : index;
 }
 
-KERNEL take(BUFFER(x), BUFFER(index), BUFFER(out), Layout x_rest, Layout index_places, Layout out_places, Layout dims, i64 size,
-            i64 item, i64 items, TELLS) {
+KERNEL take(BUFFER(x), BUFFER(index), BUFFER(out), GIVEN Layout x_rest, GIVEN Layout index_places, GIVEN Layout out_places,
+            GIVEN Layout dims, i64 size, i64 item, i64 items, TELLS) {
   if (ITEM >= items) return;
   const i64 given = *(GLOBAL const i64 *)(index + index_at + place_of(&index_places, ITEM)), at = inside(given, size);
   GLOBAL u8 *to = out + out_at + place_of(&out_places, ITEM);
@@ -46,8 +46,9 @@ FUNCTION void land_one(GLOBAL u8 *x, i64 to, GLOBAL const u8 *values, i64 from, 
 }
 
 // A work item has one place of the dimensions that are not indexed, and goes along the index in order.
-KERNEL land(BUFFER(x), BUFFER(index), BUFFER(values), Layout x_rest, Layout index_rest, Layout values_rest, Layout values_along,
-            Layout dims, i64 step, i64 length, i64 size, i64 left_out, i64 type, i64 item, i64 mode, i64 items, TELLS) {
+KERNEL land(BUFFER(x), BUFFER(index), BUFFER(values), GIVEN Layout x_rest, GIVEN Layout index_rest, GIVEN Layout values_rest,
+            GIVEN Layout values_along, GIVEN Layout dims, i64 step, i64 length, i64 size, i64 left_out, i64 type, i64 item, i64 mode,
+            i64 items, TELLS) {
   if (ITEM >= items) return;
   const i64 to = x_at + place_of(&x_rest, ITEM), from = values_at + place_of(&values_rest, ITEM);
   GLOBAL const u8 *next = index + index_at + place_of(&index_rest, ITEM);
@@ -102,8 +103,8 @@ KERNEL order(BUFFER(first), BUFFER(next), i64 items) {
 }
 
 // A work item does one place: what is in its list, in order.
-KERNEL land_lists(BUFFER(x), BUFFER(first), BUFFER(next), BUFFER(values), Layout x_rest, Layout values_rest, Layout values_along,
-                  Layout dims, i64 grouped, i64 length, i64 inner, i64 size, i64 type, i64 item, i64 mode, i64 items) {
+KERNEL land_lists(BUFFER(x), BUFFER(first), BUFFER(next), BUFFER(values), GIVEN Layout x_rest, GIVEN Layout values_rest,
+                  GIVEN Layout values_along, GIVEN Layout dims, i64 grouped, i64 length, i64 inner, i64 size, i64 type, i64 item, i64 mode, i64 items) {
   if (ITEM >= items) return;
   const i64 rest = ITEM / size, at = ITEM % size;
   const i64 to = x_at + place_of(&x_rest, rest) + place_of(&dims, at), from = values_at + place_of(&values_rest, rest);
@@ -126,7 +127,7 @@ KERNEL divide(BUFFER(x), BUFFER(counts), i64 type, i64 items) {
 }
 
 // One more index of several that count through the dimensions row by row.
-KERNEL count_on(BUFFER(index), BUFFER(out), Layout places, i64 size, i64 begins, i64 items, TELLS) {
+KERNEL count_on(BUFFER(index), BUFFER(out), GIVEN Layout places, i64 size, i64 begins, i64 items, TELLS) {
   if (ITEM >= items) return;
   const i64 given = *(GLOBAL const i64 *)(index + index_at + place_of(&places, ITEM)), at = inside(given, size);
   if (at < 0) TELL(given, size)

@@ -69,18 +69,28 @@ def _take(
 ) -> Tensor:
     """Fill `out`: x_rest are strides of x and index_steps those of the index, along the result's
     dimensions; `dims` the dimensions of x that the index counts through."""
-    sizes = [x.shape[d] for d in dims]
+    sizes, along = [x.shape[d] for d in dims], [x.stride(d) for d in dims]
+    shape, to = list(out.shape), list(out.stride())
+    together = 16 // x.element_size()  # neighbours that are one element of 16 bytes
+    if shape and (x_rest[-1], index_steps[-1], to[-1]) == (1, 0, 1):
+        even = *x_rest[:-1], *along, *to[:-1], shape[-1], x.storage_offset(), out.storage_offset()
+        together = 1 if any(n % together for n in even) else together
+        shape[-1] //= together
+        x_rest, to[-1] = (*x_rest[:-1], together), together
+    else:
+        together = 1
     layouts = (
-        layout(x, out.shape, x_rest),
-        layout(index, out.shape, index_steps),
-        layout(out),
-        layout(x, sizes, [x.stride(d) for d in dims]),
+        layout(x, shape, x_rest),
+        layout(index, shape, index_steps),
+        layout(out, shape, to),
+        layout(x, sizes, along),
     )
     if None in layouts:
         return NotImplemented
     if out.numel():
-        given = prod(sizes), x.element_size(), out.numel()
-        start(_FILE, "take", out.numel(), index, x, index, out, *layouts, *given, *told(x, "index"))
+        items = out.numel() // together
+        given = prod(sizes), x.element_size() * together, items
+        start(_FILE, "take", items, index, x, index, out, *layouts, *given, *told(x, "index"))
     return out
 
 

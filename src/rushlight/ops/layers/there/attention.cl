@@ -14,7 +14,7 @@ FUNCTION T masked(T score, GLOBAL const u8 *mask, i64 at, int type) {
 }
 
 // scores become weights times noise; sums: of each row the logarithm of the sum of exponentials, INFINITE where it sees none of them.
-KERNEL attention_weights(BUFFER(scores), BUFFER(mask), BUFFER(noise), BUFFER(sums), Attention p, i64 mask_type, i64 noise_type) {
+KERNEL attention_weights(BUFFER(scores), BUFFER(mask), BUFFER(noise), BUFFER(sums), GIVEN Attention p, i64 mask_type, i64 noise_type) {
   if (ITEM >= p.rows) return;
   GLOBAL T *row = OF(T, scores) + ITEM * p.keys;
   const i64 m = mask_at + place_of(&p.places[0], ITEM), n = noise_at + place_of(&p.places[1], ITEM), query = ITEM % p.queries;
@@ -35,7 +35,7 @@ KERNEL attention_weights(BUFFER(scores), BUFFER(mask), BUFFER(noise), BUFFER(sum
 }
 
 // scores become weights times noise once more, and slopes, the gradients of those, become the gradients of the masked scores.
-KERNEL attention_slopes(BUFFER(scores), BUFFER(slopes), BUFFER(mask), BUFFER(noise), BUFFER(sums), Attention p, i64 mask_type,
+KERNEL attention_slopes(BUFFER(scores), BUFFER(slopes), BUFFER(mask), BUFFER(noise), BUFFER(sums), GIVEN Attention p, i64 mask_type,
                         i64 noise_type) {
   if (ITEM >= p.rows) return;
   GLOBAL T *row = OF(T, scores) + ITEM * p.keys, *slope = OF(T, slopes) + ITEM * p.keys;

@@ -9,9 +9,21 @@ from __future__ import annotations
 from math import prod
 
 from ...._core import Tensor, kernels
-from ...._devices.launch import Ints, Tensors, code, computed, empty, layout, made, rows, start
+from ...._devices.launch import (
+    Ints,
+    Tensors,
+    code,
+    computed,
+    empty,
+    layout,
+    made,
+    number,
+    rows,
+    start,
+)
 from ...._devices.there import struct_of, there
 from ...matrix.there.products import Matrices, matrices, product
+from .fused_attention import Fused
 
 _GIVEN = struct_of("attention.cl", "Attention")
 _NONE = bytes(struct_of("attention.cl", "Layout").size)
@@ -96,6 +108,9 @@ def attention(
     if results is NotImplemented:
         return results
     out, sums = results
+    fused = None if noise is not None else Fused(query, key, value, mask, causal)
+    if fused is not None and fused.fits and fused.forward(out, sums, number(scale, query)):
+        return out, sums
     heads = _Heads(query, key, value, mask, noise, causal)
     m, n, depth, width = heads.sizes
     q, k, v = _wide(query), _wide(key), _wide(value)
@@ -128,6 +143,10 @@ def attention_backward(
     results = made("attention_backward", *given, (*needs[:3], 0))
     if results is NotImplemented:
         return results
+    if noise is None and not needs[3] and g.dtype is query.dtype:
+        fused = Fused(query, key, value, mask, causal)
+        if fused.fits and fused.backward(g, out, rows(sums), results[:3], number(scale, query)):
+            return results
     heads = _Heads(query, key, value, mask, noise, causal)
     if not heads.fits:
         return NotImplemented

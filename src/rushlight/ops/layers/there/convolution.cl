@@ -33,6 +33,140 @@ FUNCTION i64 seen(const Geometry *g, int d, i64 v, i64 r) {
   return at < g->sizes[d] ? at : -1;
 }
 
+#ifdef ROWS
+#define GATHERED  // here are the kernels
+#include "products.cl"
+#ifdef __CUDACC__
+
+// The same as tiles (tiles.cl), the columns' elements gathered one by one. With IMAGES a product of all images at once, of which a tap
+// is a part; without, the weight's gradient, of which an image is a part, and each group and tap have a stack.
+#ifdef IMAGES
+
+// An item brings neighbouring terms, channels, of one column.
+template <int LINES>
+struct Places : Tile<LINES, false> {
+  using Here = Tile<LINES, false>;
+  static constexpr int RUN = Here::CHUNKS * PER;
+  const Geometry &g;
+  const u8 *x, *now;  // of the image, and of the place that the tap sees
+  int at[3];
+  bool inside;
+  Chunk held[Here::CHUNKS];
+
+  Places(const Geometry &g, const u8 *group, i64 column, i64 columns, const Slices &from) : g(g) {
+    i64 rest = column < columns ? column : 0;
+    for (int d = 2; d >= 0; rest /= g.v[d + 1], --d) at[d] = (int)(rest % g.v[d + 1] * g.by_v[d] + g.shift[d]);
+    if (column >= columns) at[0] = -(1 << 30);  // beyond the end nothing is seen
+    x = group + rest * g.x_steps[2] + MEMBER / LINES * RUN * g.x_steps[3];
+    look(from.part);
+    now += from.first * g.x_steps[3];
+  }
+
+  void look(int tap) {
+    const int r[3] = {tap / (int)(g.r[2] * g.r[3]), tap / (int)g.r[3] % (int)g.r[2], tap % (int)g.r[3]};
+    inside = true, now = x;
+    for (int d = 0; d < 3; ++d) {
+      int place = at[d] + r[d] * (int)g.by_r[d];
+      const int over = (int)g.over[d];
+      if (over > 1) {
+        inside &= place % over == 0;
+        place /= over;
+      }
+      inside &= place >= 0 && place < g.sizes[d];
+      now += place * g.x_steps[4 + d];
+    }
+  }
+
+  void bring(uint4 *, const Slices &slice) {
+    const int there = inside ? slice.count() - MEMBER / LINES * RUN : 0;
+#pragma unroll
+    for (int e = 0; e < RUN; ++e)
+      held[e / PER].each[e % PER] = e < there ? __ldg((const Element *)(now + e * g.x_steps[3])) : (Element)0;
+    now += SLICE * g.x_steps[3];
+    if (slice.part_ends()) look(slice.part + 1);
+  }
+
+  void put(uint4 *stage) const {
+    for (int i = 0; i < Here::CHUNKS; ++i) Here::put(stage, MEMBER % LINES, MEMBER / LINES * Here::CHUNKS + i, held[i]);
+  }
+};
+
+TILES convolve_tiles(BUFFER(a), BUFFER(x), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, Geometry g) {
+  const Share s(p, p.parts * ((p.depth + SLICE - 1) / SLICE));
+  const Slices slices(p, s.from);
+  using A = Matrix<ROWS, A_TURNED>;
+  using B = Places<COLUMNS>;
+  LOCAL uint4 of_a[STAGES * A::SPACE], of_b[STAGES * B::SPACE];
+  A left(a + a_at + place_of(&p.a_places[0], s.stack) + s.row * p.a[0], p.a_places[1], p.a[0], p.a[1], p.rows - s.row, slices);
+  B right(g, x + x_at + s.stack * g.x_steps[1], s.column + MEMBER % COLUMNS, p.columns, slices);
+  Sums sums;
+  multiply(left, right, of_a, of_b, slices, s, sums);
+  finish_all(p, sums, bias, bias_at, out, out_at, alpha, beta);
+}
+#else
+
+// An item brings what one tap sees from neighbouring places, of several channels: terms of several columns. Parts are images.
+template <int LINES>
+struct Seen : Tile<LINES, false> {
+  using Here = Tile<LINES, false>;
+  static constexpr int STEP = ITEMS / Here::LENGTH;
+  const Geometry &g;
+  const u8 *x;  // of the image and the item's first channel
+  int at[3], lines;
+  Chunk held[Here::CHUNKS];
+
+  Seen(const Geometry &g, const u8 *group, i64 tap, i64 column, i64 columns, const Slices &from) : g(g) {
+    for (int d = 2; d >= 0; tap /= g.v[d + 1], --d) at[d] = (int)(tap % g.v[d + 1] * g.by_v[d] + g.shift[d]);
+    const i64 channel = column + MEMBER / Here::LENGTH;
+    x = group + from.part * g.x_steps[3] + channel * g.x_steps[2];
+    lines = (int)(columns - channel < LINES ? columns - channel : LINES);
+  }
+
+  void bring(uint4 *, const Slices &slice) {
+    const int begin = MEMBER % Here::LENGTH * PER;
+    int rest = slice.first + begin, r[3];
+    r[2] = rest % (int)g.r[3], rest /= (int)g.r[3];
+    r[1] = rest % (int)g.r[2], r[0] = rest / (int)g.r[2];
+#pragma unroll
+    for (int e = 0; e < PER; ++e) {
+      bool inside = begin + e < slice.count();
+      const u8 *from = x;
+      for (int d = 0; d < 3; ++d) {
+        const int place = at[d] + r[d] * (int)g.by_r[d];
+        inside &= place >= 0 && place < g.sizes[d];
+        from += place * g.x_steps[4 + d];
+      }
+#pragma unroll
+      for (int i = 0; i < Here::CHUNKS; ++i)
+        held[i].each[e] = inside && i * STEP < lines ? __ldg((const Element *)(from + i * STEP * g.x_steps[2])) : (Element)0;
+      if (++r[2] == g.r[3]) r[2] = 0, ++r[1];
+      if (r[1] == g.r[2]) r[1] = 0, ++r[0];
+    }
+    if (slice.part_ends()) x += g.x_steps[3];
+  }
+
+  void put(uint4 *stage) const {
+    for (int i = 0; i < Here::CHUNKS; ++i) Here::put(stage, MEMBER / Here::LENGTH + i * STEP, MEMBER % Here::LENGTH, held[i]);
+  }
+};
+
+TILES weight_tiles(BUFFER(a), BUFFER(x), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, Geometry g) {
+  const Share s(p, p.parts * ((p.depth + SLICE - 1) / SLICE));
+  const Slices slices(p, s.from);
+  const i64 taps = p.stacks / g.groups;
+  using A = Matrix<ROWS, A_TURNED>;
+  using B = Seen<COLUMNS>;
+  LOCAL uint4 of_a[STAGES * A::SPACE], of_b[STAGES * B::SPACE];
+  A left(a + a_at + place_of(&p.a_places[0], s.stack) + s.row * p.a[0], p.a_places[1], p.a[0], p.a[1], p.rows - s.row, slices);
+  B right(g, x + x_at + s.stack / taps * g.x_steps[1], s.stack % taps, s.column, p.columns, slices);
+  Sums sums;
+  multiply(left, right, of_a, of_b, slices, s, sums);
+  finish_all(p, sums, bias, bias_at, out, out_at, alpha, beta);
+}
+#endif
+#endif
+#else  // without ROWS
+
 KERNEL convolve(BUFFER(a), BUFFER(x), BUFFER(bias), BUFFER(out), Geometry g, i64 has_bias, i64 type, i64 out_type) {
   const i64 across = (g.columns + TILE - 1) / TILE, down = (g.rows + TILE - 1) / TILE;
   const i64 column = ITEM % across, row = ITEM / across % down * TILE;
@@ -174,3 +308,4 @@ KERNEL from_columns(BUFFER(x), BUFFER(out), Patches g, i64 items, i64 type) {
   }
   store(out, out_at + ITEM * SIZE(type), (int)type, sum);
 }
+#endif

@@ -7,8 +7,8 @@ from typing import Any
 from .... import _core
 from ...._base import dtypes
 from ...._core import Tensor
-from ...._devices.launch import code, empty, rows, start
 from ...._devices.accelerators import numbered
+from ...._devices.launch import code, empty, rows, start
 from ...._devices.there import struct_of, there
 from .. import ctc
 

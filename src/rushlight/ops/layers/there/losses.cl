@@ -60,18 +60,16 @@ KERNEL class_loss(BUFFER(scores), BUFFER(target), BUFFER(weight), BUFFER(losses)
   if (weights) OF(T, weights)[ITEM] = own;
 }
 
+// The gradients of the scores that targets pick; all others are 0.
 KERNEL class_gradient(BUFFER(g), BUFFER(target), BUFFER(weight), BUFFER(total), BUFFER(out), i64 type, i64 items, i64 classes,
                       i64 inner, i64 ignored, i64 g_step) {
   if (ITEM >= items) return;
-  const i64 row = quotient(ITEM, inner), at = quotient(row, classes) * inner + rest_of(ITEM, inner);
-  const i64 t = OF(const i64, target)[at], item = SIZE(type);
-  T value = 0;
-  if (t == rest_of(row, classes) && t != ignored) {
-    value = -load(g, g_at + at * g_step * item, (int)type);
-    if (weight) value *= load(weight, weight_at + t * item, (int)type);
-    if (total) value /= *OF(const T, total);
-  }
-  store(out, out_at + ITEM * item, (int)type, value);
+  const i64 t = OF(const i64, target)[ITEM], item = SIZE(type), sample = quotient(ITEM, inner);
+  if (t == ignored || t < 0 || t >= classes) return;
+  T value = -load(g, g_at + ITEM * g_step * item, (int)type);
+  if (weight) value *= load(weight, weight_at + t * item, (int)type);
+  if (total) value /= *OF(const T, total);
+  store(out, out_at + ((sample * classes + t) * inner + ITEM - sample * inner) * item, (int)type, value);
 }
 
 // Of rows of classes: the mean of max(0, margin - x[target] + x) to a power, without the target's own.
@@ -116,4 +114,29 @@ KERNEL reduced(BUFFER(sums), BUFFER(weights), BUFFER(out), i64 type, i64 parts, 
   }
   store(out, out_at, (int)type, weights ? sum / total : (mean ? sum / (T)divisor : sum));
 }
+
+#ifdef WARPS
+#include "vectors.cl"
+
+#define AT_ONCE 4096  // values that a group adds up
+
+// The sum of values that a group goes through, for each of its work items.
+FUNCTION T sum_of(const T *values, i64 n) {
+  T sum = 0;
+  for (i64 i = MEMBER; i < n; i += WIDE_GROUP) sum += values[i];
+  return fold<Sum>(sum, WIDE_GROUP);
+}
+
+KERNEL_OF(WIDE_GROUP) add_up_all(BUFFER(values), BUFFER(sums), i64 items) {
+  const i64 first = GROUP_NUMBER * AT_ONCE;
+  const T sum = sum_of(OF(const T, values) + first, items - first < AT_ONCE ? items - first : AT_ONCE);
+  if (MEMBER == 0) OF(T, sums)[GROUP_NUMBER] = sum;
+}
+
+KERNEL_OF(WIDE_GROUP) reduced_all(BUFFER(sums), BUFFER(weights), BUFFER(out), i64 type, i64 parts, i64 mean, i64 divisor) {
+  const T sum = sum_of(OF(const T, sums), parts);
+  const T total = weights ? sum_of(OF(const T, weights), parts) : mean ? (T)divisor : 1;
+  if (MEMBER == 0) store(out, out_at, (int)type, sum / total);
+}
+#endif
 #endif

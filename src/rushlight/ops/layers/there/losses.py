@@ -14,12 +14,24 @@ from typing import Any
 from .... import _core
 from ...._base.outside import np
 from ...._core import Tensor, kernels
-from ...._devices.launch import Ints, code, computed, empty, number, rows, start, told
+from ...._devices.launch import (
+    Ints,
+    code,
+    computed,
+    empty,
+    number,
+    processors,
+    rows,
+    start,
+    told,
+)
 from ...._devices.there import numbers_of, there
+from ...layout.there.rearranging import zeros
 from .. import class_loss, loss, margin_loss
 
-_N = numbers_of("losses.cl")
+_N, _SUM = numbers_of("losses.cl"), numbers_of("reductions.cl").COMBINE_SUM
 _FILE = "losses.cl"
+WIDE_GROUP = numbers_of("vectors.cl").WIDE_GROUP
 _NONE, _MEAN = 0, 1  # of Reduction
 _PARTS, _SHORTEST = 1024, 256  # parts at most that are summed alone, and elements of one at least
 
@@ -32,6 +44,16 @@ def _number(like: Tensor) -> Tensor:
 def _summed(values: Tensor) -> Tensor:
     """Sums of parts of the elements."""
     n = values.numel()
+    if processors(values):
+        parts = -(-n // _N.AT_ONCE)
+        if parts <= 1:
+            return values
+        sums = empty((parts,), values)
+        items = parts * WIDE_GROUP
+        start(_FILE, "add_up_all", items, values, values, sums, n, more="-DWARPS", group=WIDE_GROUP)
+        return _summed(sums)
+    if n <= _N.CHUNK:
+        return values
     parts = max(1, min(_PARTS, n // _SHORTEST))
     sums = empty((parts,), values)
     start(_FILE, "add_up", parts, values, values, sums, n, parts)
@@ -43,7 +65,11 @@ def _reduced(values: Tensor, out: Tensor, mean: bool, weights: Tensor | None = N
     sums = _summed(values)
     totals = None if weights is None else _summed(weights)
     sizes = code(out), sums.numel(), int(mean), values.numel()
-    start(_FILE, "reduced", 1, values, sums, totals, out, *sizes)
+    if processors(values):
+        arguments = sums, totals, out, *sizes
+        start(_FILE, "reduced_all", 1, values, *arguments, more="-DWARPS", group=WIDE_GROUP)
+    else:
+        start(_FILE, "reduced", 1, values, sums, totals, out, *sizes)
     return out
 
 
@@ -186,12 +212,12 @@ def nll_loss_backward(
     if g.numel() != (target.numel() if how == _NONE else 1):
         return NotImplemented
     target, weight = rows(target), None if weight is None else rows(weight)
-    out, sizes, total = empty(shape, g), (*_classes(shape), ignored), None
+    out, sizes, total = zeros(shape, g), (*_classes(shape), ignored), None
     if how == _MEAN:
         total = empty((), g, computed(g.dtype))
         _reduced(_picked(g, None, target, weight, None, sizes), total, False)
-    numbers = code(g), out.numel(), *sizes, int(how == _NONE)
-    start(_FILE, "class_gradient", out.numel(), g, rows(g), target, weight, total, out, *numbers)
+    numbers = code(g), target.numel(), *sizes, int(how == _NONE)
+    start(_FILE, "class_gradient", target.numel(), g, rows(g), target, weight, total, out, *numbers)
     return out
 
 

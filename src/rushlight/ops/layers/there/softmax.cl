@@ -3,7 +3,7 @@
 
 #if defined(GROUPS)
 
-// For GPUs: a group does a long row of neighbours, so that its members read neighbours.
+// For GPUs of which no more is known: a group does a long row of neighbours, so that its members read neighbours.
 #define FOLD(wanted)                                                          \
   BARRIER;                                                                    \
   for (int step = GROUP / 2; step; step /= 2) {                               \
@@ -66,6 +66,58 @@ KERNEL softmax_backward_groups(BUFFER(g), BUFFER(y), BUFFER(out), i64 type, i64 
       const T gradient = load(of_g, i * SIZE(type), (int)type), value = load(of_y, i * SIZE(type), (int)type);
       store(to, i * SIZE(type), (int)type, log_wanted ? gradient - exp(value) * sum : value * (gradient - sum));
     }
+  }
+}
+
+#elif defined(WARPS)
+#include "vectors.cl"
+
+KERNEL_OF(WIDE_GROUP) softmax_warps(BUFFER(x), BUFFER(y), i64 rows, i64 length, i64 per, i64 log_wanted) {
+  const i64 row = quotient(ITEM, per), place = row * length * SIZE(X);
+  const Pieces pieces(x + x_at + place, row < rows ? length : 0, (int)per);
+  Held values(pieces, x + x_at + place, -INFINITE);
+  T most = -INFINITE, sum = 0;
+  EACH_PIECE(k) {
+    const T *piece = values.of(k);
+    EACH_OF_PIECE(j) most = Most::of(most, piece[j]);
+  }
+  most = fold<Most>(most, (int)per);
+  if (most == -(T)INFINITE) most = 0;
+  EACH_PIECE(k) {
+    T *piece = values.of(k), some = 0;
+    EACH_OF_PIECE(j) {
+      const T power = exp(piece[j] - most);
+      some += power;
+      if (!log_wanted) piece[j] = power;
+    }
+    sum += some;
+  }
+  sum = fold<Sum>(sum, (int)per);
+  const T factor = 1 / sum, logarithm = log(sum);
+  EACH_PIECE(k) {
+    T *piece = values.of(k);
+    EACH_OF_PIECE(j) piece[j] = log_wanted ? piece[j] - most - logarithm : (HELD ? piece[j] : exp(piece[j] - most)) * factor;
+    put_piece(pieces, y + y_at + place, k, piece);
+  }
+}
+
+KERNEL_OF(WIDE_GROUP) softmax_backward_warps(BUFFER(g), BUFFER(y), BUFFER(out), i64 rows, i64 length, i64 per, i64 log_wanted) {
+  const i64 row = quotient(ITEM, per), place = row * length * SIZE(X);
+  const Pieces pieces(y + y_at + place, row < rows ? length : 0, (int)per);
+  Held gradients(pieces, g + g_at + place, 0), values(pieces, y + y_at + place, 0);
+  T sum = 0;
+  EACH_PIECE(k) {
+    const T *gradient = gradients.of(k), *value = values.of(k);
+    T some = 0;
+    EACH_OF_PIECE(j) some += log_wanted ? gradient[j] : gradient[j] * value[j];
+    sum += some;
+  }
+  sum = fold<Sum>(sum, (int)per);
+  EACH_PIECE(k) {
+    T *gradient = gradients.of(k);
+    const T *value = values.of(k);
+    EACH_OF_PIECE(j) gradient[j] = log_wanted ? gradient[j] - exp(value[j]) * sum : value[j] * (gradient[j] - sum);
+    put_piece(pieces, out + out_at + place, k, gradient);
   }
 }
 

@@ -12,11 +12,20 @@ from typing import Any
 
 from .... import _core
 from ...._core import Tensor, kernels
-from ...._devices.launch import GROUP, code, computed, empty, made, rows, start
+from ...._devices import choices
 from ...._devices.accelerators import numbered
+from ...._devices.launch import (
+    GROUP,
+    code,
+    computed,
+    empty,
+    made,
+    processors,
+    rows,
+    start,
+    start_rows,
+)
 from ...._devices.there import there
-
-_LONG = 64  # elements of a row that has kernels of its own
 
 
 def _softmax(name: str, a: Tensor, dim: int, dtype: object = None) -> Tensor:
@@ -36,7 +45,10 @@ def _start(
     name: str, tensors: tuple[Any, ...], items: int, length: int, inner: int, log: int
 ) -> None:
     file, out = "softmax.cl", tensors[-1]
-    if inner > 1 or length < _LONG:
+    long = choices.row(out._accelerator).long_row
+    if inner == 1 and processors(out):
+        start_rows(file, f"{name}_warps", tensors[0], items, length, *tensors, ..., log)
+    elif inner > 1 or length < long:
         given = *tensors, code(out), items, length, inner, log
         start(file, name, items, out, *given)
     elif numbered(out._accelerator).facts.is_cpu:

@@ -4,7 +4,7 @@ KERNEL fill(BUFFER(out), i64 bits, i64 item, i64 items) {
   if (ITEM < items) move_bits(out + out_at + ITEM * item, (u64)bits, item);
 }
 
-KERNEL arrange(BUFFER(x), BUFFER(out), Layout x_places, Layout out_places, i64 item, i64 items) {
+KERNEL arrange(BUFFER(x), BUFFER(out), GIVEN Layout x_places, GIVEN Layout out_places, i64 item, i64 items) {
   if (ITEM < items) move(out + out_at + place_of(&out_places, ITEM), x + x_at + place_of(&x_places, ITEM), item);
 }
 

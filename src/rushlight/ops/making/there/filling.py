@@ -8,8 +8,8 @@ from .... import _core
 from ...._base import dtypes
 from ...._base.outside import np
 from ...._core import Tensor
-from ...._devices.launch import Written, code, empty, start, takes
 from ...._devices.accelerators import numbered
+from ...._devices.launch import Written, code, empty, start, takes
 from ...._devices.there import named, there
 from ...elementwise import selection
 from ...elementwise.selection import _copied as _put

@@ -12,14 +12,25 @@ typedef struct {
   i64 stacks, rows, columns, depth, parts, pieces;
   i64 a[2], b[2], bias[2], out[2];       // from row to row, and from column to column
   Layout a_places[2], b_places[2], bias_places, out_places;  // of the stacks, and of what is summed
+  i64 image, out_image;  // with IMAGES: columns of an image, and from image to image of the result
 } Product;
+
+// Of a column of the result, in bytes.
+FUNCTION i64 column_place(const Product *p, i64 column) {
+#ifdef IMAGES
+  const i64 image = quotient(column, p->image);
+  return image * p->out_image + (column - image * p->image) * p->out[1];
+#else
+  return column * p->out[1];
+#endif
+}
 
 // Of a stack whose bias and results begin at these places.
 FUNCTION void finish(const Product *p, GLOBAL const u8 *bias, int bias_type, GLOBAL u8 *out, int out_type, i64 row, i64 column, T sum,
                      T alpha, T beta) {
   T value = alpha * sum;
   if (beta != 0) value += beta * load(bias, row * p->bias[0] + column * p->bias[1], bias_type);
-  store(out, row * p->out[0] + column * p->out[1], out_type, value);
+  store(out, row * p->out[0] + column_place(p, column), out_type, value);
 }
 
 // From what the kernels below wrote for each piece.
@@ -33,7 +44,25 @@ KERNEL sum_pieces(BUFFER(pieces), BUFFER(bias), BUFFER(out), Product p, T alpha,
   finish(&p, bias + bias_begin, (int)bias_type, out + out_begin, (int)out_type, row, column, sum, alpha, beta);
 }
 
-#if defined(TILED)
+#if defined(ROWS)
+#include "tiles.cl"
+#if defined(__CUDACC__) && !defined(GATHERED)
+
+TILES product_tiles(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta) {
+  const Share s(p, p.parts * ((p.depth + SLICE - 1) / SLICE));
+  const Slices slices(p, s.from);
+  using A = Matrix<ROWS, A_TURNED>;
+  using B = Matrix<COLUMNS, B_TURNED>;
+  LOCAL uint4 of_a[STAGES * A::SPACE], of_b[STAGES * B::SPACE];
+  A left(a + a_at + place_of(&p.a_places[0], s.stack) + s.row * p.a[0], p.a_places[1], p.a[0], p.a[1], p.rows - s.row, slices);
+  B right(b + b_at + place_of(&p.b_places[0], s.stack) + s.column * p.b[1], p.b_places[1], p.b[1], p.b[0], p.columns - s.column, slices);
+  Sums sums;
+  multiply(left, right, of_a, of_b, slices, s, sums);
+  finish_all(p, sums, bias, bias_at, out, out_at, alpha, beta);
+}
+#endif
+
+#elif defined(TILED)
 
 // The same by groups, for GPUs: a group computes BLOCK x BLOCK elements. It brings SLICE terms of its rows of `a` and columns of `b`
 // into local memory at a time, and each item adds up 8 x 8 products of them, of rows and columns that are 8 apart.

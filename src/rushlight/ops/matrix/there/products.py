@@ -2,7 +2,7 @@
 
 All come down to `product`, in which every operand has strides, so that nothing is copied to be
 transposed, spread or cut. Larger ones take another kernel: on a GPU tiles in local memory, and on a
-processor copies in the order in which they are read.
+processor copies in the order in which they are read. `choices` says which.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from .... import _core
 from ...._base import dtypes
 from ...._base.outside import np
 from ...._core import Tensor, kernels
+from ...._devices import choices
+from ...._devices.accelerators import numbered
 from ...._devices.launch import (
     GROUP,
     Ints,
@@ -28,38 +30,30 @@ from ...._devices.launch import (
     start,
     takes,
 )
-from ...._devices.accelerators import numbered
 from ...._devices.there import numbers_of, struct_of, there
+from ....backends import cuda as switches
 from .. import fused_products
+from .library import Matrices, planned
 
 _N = numbers_of("products.cl")
-__all__ = ["Matrices", "Panels", "broad", "matrices", "one", "product", "stored"]
+__all__ = [
+    "WIDE_GROUP",
+    "Matrices",
+    "Panels",
+    "broad",
+    "matrices",
+    "one",
+    "product",
+    "stored",
+    "tiles",
+]
 
-_SMALL, _SMALL_PRODUCT = 16, 1 << 17  # below, a product takes the kernel that needs no preparation
-# A sum is cut where there are fewer tiles or blocks, into pieces of so many terms at least.
-_TILES, _BLOCKS, _LEAST = 2048, 256, 256
-# A product of copies: terms whose copies stay near the processor, and numbers of all pieces.
-_NEAR, _PARTIAL = 1024, 1 << 22
 _PRODUCT = struct_of("products.cl", "Product")
 _FLAT = bytes(struct_of("products.cl", "Layout").size)
 _UNSTACKED = (_FLAT,) * 6  # of a product of two matrices
 
 # Copies of columns: where they are, of how many stacks, the number of the first panel, how many.
 Panels = Iterator[tuple[Tensor, int, int, int]]
-
-
-class Matrices(NamedTuple):
-    """A stack of matrices: a tensor and its strides, in elements."""
-
-    tensor: Tensor
-    lead: tuple[int, ...]
-    row: int
-    column: int
-
-    @property
-    def turned(self) -> Matrices:
-        """Each transposed."""
-        return self._replace(row=self.column, column=self.row)
 
 
 def matrices(t: Tensor, lead: Ints = (), kind: str = "rc") -> Matrices:
@@ -104,17 +98,23 @@ def product(
     stacks, like, item = prod(stack), a.tensor, a.tensor.element_size()
     if not stacks * m * n:
         return True
+    if columns is None and (plan := planned(a, b, out, lead, sizes, summed)):
+        if bias:
+            product(a, b, out, lead, (m, n, 0), summed, bias)  # the bias alone
+        if plan.compute(alpha, beta if bias else 0):
+            return True
     laid = _laid(a, b, out, bias, lead, summed) if lead else _UNSTACKED
     if laid is None:
         return False
-    terms = prod(parts) * k
-    way = "PACKED" if columns else _way(like, sizes, terms, stacks)
-    tile, most = (_N.BLOCK, _BLOCKS) if way == "TILED" else (_N.TILE, _TILES)
+    terms, device = prod(parts) * k, like._accelerator
+    way, tile = choices.product(device, like.dtype, sizes, terms, stacks)
+    if columns:
+        way = "PACKED"
+    elif way == "TILES" and not _even(laid, terms):
+        way, tile = "TILED", _N.BLOCK
     tiles = stacks * -(-m // tile) * -(-n // tile)
-    cut = most // tiles, terms // _LEAST
-    if way == "PACKED":
-        cut = _PARTIAL // (stacks * m * n), terms // _NEAR
-    pieces = max(1, min(cut))
+    pieces = choices.pieces(device, way, tiles, stacks * m * n, terms)
+    more = _option(way, tile, a, b)
     of_bias, of_out = bias.tensor.element_size() if bias else 0, out.tensor.element_size()
     given = _PRODUCT.pack(
         stacks=stacks,
@@ -131,47 +131,81 @@ def product(
         b_places=laid[2:4],
         bias_places=laid[4],
         out_places=laid[5],
+        image=0,
+        out_image=0,
     )
     added = bias.tensor if bias else None
     factors = number(alpha, like), number(beta if bias else 0, like)
     types = code(bias.tensor) if bias else 0, code(out.tensor)
-    how, file = stored(like), "products.cl"
     target = out.tensor
     if pieces > 1:
         target = empty((pieces * stacks * m * n,), like, computed(like.dtype))
+    file, ends = "products.cl", (added, target, given, *factors)
     if way == "PACKED":
-        left, many = _packed(a, lead, summed, (m, k), a.row, a.column, _N.HIGH)
-        if columns is None:
-            width = broad(like)
-            right, of = _packed(b, lead, summed, (n, k), b.column, b.row, width)
-            columns = iter([(right, of, 0, stacks * -(-n // width))])
-        high = pieces * -(-m // _N.HIGH)
-        for right, *these in columns:
-            copies = left, right, added, target, given, *factors, many, *these, *types
-            items = high * these[-1]
-            start(file, "product_packed", items, like, *copies, more=f"{how} -DPACKED")
+        for left, right, *these in _copies(a, b, lead, summed, sizes, columns):
+            copies = left, right, *ends, *these, *types
+            items = pieces * -(-m // _N.HIGH) * these[-1]
+            start(file, "product_packed", items, like, *copies, more=more)
+    elif way == "TILES":
+        items = pieces * tiles * WIDE_GROUP
+        whole = a.tensor, b.tensor, *ends
+        start(file, "product_tiles", items, like, *whole, more=more, group=WIDE_GROUP)
     else:
-        whole = a.tensor, b.tensor, added, target, given, *factors, code(like), *types
-        if way == "TILED":
-            items = pieces * tiles * GROUP
-            start(file, "product_tiled", items, like, *whole, more=f"{how} -DTILED")
-        else:
-            start(file, "product", pieces * tiles, like, *whole, more=how)
+        items = pieces * tiles * (GROUP if way else 1)
+        whole = a.tensor, b.tensor, *ends, code(like), *types
+        start(file, "product_tiled" if way else "product", items, like, *whole, more=more)
     if pieces > 1:
         rest = target, added, out.tensor, given, *factors, *types
-        more = f"{how} -D{way}" if way else how
         start(file, "sum_pieces", stacks * m * n, like, *rest, more=more)
     return True
 
 
-def _way(like: Tensor, sizes: tuple[int, int, int], terms: int, stacks: int) -> str:
-    """Which kernels a product takes: "", "TILED" or "PACKED", see products.cl."""
-    m, n, depth = sizes
-    if min(m, n) < _SMALL or stacks * m * n * terms < _SMALL_PRODUCT:
-        return ""
-    if numbered(like._accelerator).facts.is_cpu:
-        return "PACKED"
-    return "TILED" if depth >= _SMALL else ""
+WIDE_GROUP = 256
+"""Work items of a group that computes tiles."""
+
+
+def _even(laid: Sequence[bytes], terms: int) -> bool:
+    """Whether the parts of a sum are equally far apart, and counts fit into 32 bits."""
+    return terms < 1 << 31 and max(laid[1][0], laid[3][0]) < 2  # the first byte is that of `ndim`
+
+
+def _turned(line: int, term: int) -> int:
+    """Whether neighbouring lines are nearer to each other than neighbouring terms; by strides."""
+    return int(line == 1 or (term != 1 and line < term))
+
+
+def _option(way: str, tile: int, a: Matrices, b: Matrices) -> str:
+    """The compiler's options for a product; see products.cl."""
+    if way != "TILES":
+        return f"{stored(a.tensor)} -D{way}" if way else stored(a.tensor)
+    return tiles(a.tensor, tile, _turned(a.row, a.column), _turned(b.column, b.row))
+
+
+def tiles(like: Tensor, tile: int, a_turned: int, b_turned: int = 0) -> str:
+    """The compiler's options for tiles.cl."""
+    more = f"{stored(like)} -DROWS={tile} -DCOLUMNS={tile} -DA_TURNED={a_turned}"
+    more += f" -DB_TURNED={b_turned}"
+    fast = like.dtype is dtypes.float32 and switches.matmul.allow_tf32
+    return f"{more} -DTF32" if fast and choices.has_tf32(like._accelerator) else more
+
+
+def _copies(
+    a: Matrices,
+    b: Matrices,
+    lead: Ints,
+    summed: int,
+    sizes: tuple[int, int, int],
+    columns: Panels | None,
+) -> Iterator[tuple[Any, ...]]:
+    """The packed copies that are multiplied one after another, and their numbers."""
+    m, n, k = sizes
+    left, many = _packed(a, lead, summed, (m, k), a.row, a.column, _N.HIGH)
+    if columns is None:
+        width = broad(a.tensor)
+        right, of = _packed(b, lead, summed, (n, k), b.column, b.row, width)
+        columns = iter([(right, of, 0, prod(lead[summed:]) * -(-n // width))])
+    for right, *these in columns:
+        yield left, right, many, *these
 
 
 def _packed(
@@ -227,7 +261,7 @@ def _laid(
 @cache
 def _one(device: int, dtype: dtypes.dtype) -> Tensor:
     there = numbered(device).from_host(_core.wrap(np.ones((), computed(dtype).name)))
-    return rows(there, dtype)
+    return _core.accelerator_constant(rows(there, dtype))
 
 
 def one(like: Tensor) -> Tensor:

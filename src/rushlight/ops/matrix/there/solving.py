@@ -14,8 +14,8 @@ from ...._base import dtypes
 from ...._base.dtypes import finfo
 from ...._base.outside import np
 from ...._core import Tensor
-from ...._devices.launch import Ints, empty, number, rows, start
 from ...._devices.accelerators import numbered
+from ...._devices.launch import Ints, empty, number, rows, start
 from ...._devices.there import named, there
 from ...layout.there.rearranging import filled, zeros
 from ...table.arrays import elements

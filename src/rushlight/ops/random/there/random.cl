@@ -27,6 +27,12 @@ FUNCTION Words philox(u64 low, u64 high, u64 seed) {
 
 FUNCTION u64 joined(const Words *words, int k) { return (u64)words->w[2 * k + 1] << 32 | words->w[2 * k]; }
 
+// `base`: no memory, or where a captured graph finds its seed and its first counter.
+FUNCTION Words drawn_words(GLOBAL const i64 *base, i64 item, i64 first, i64 seed) {
+  return base == 0 ? philox((u64)first + (u64)item, 0, (u64)seed) : philox((u64)base[1] + (u64)first + (u64)item, 0, (u64)base[0]);
+}
+#define DRAWN drawn_words(base == 0 ? 0 : OF(const i64, base), ITEM, first, seed)
+
 // The words themselves, as int32: those of the counters that begin at (low, high).
 KERNEL random_words(BUFFER(out), i64 counters, i64 seed, i64 low, i64 high) {
   if (ITEM >= counters) return;
@@ -35,9 +41,9 @@ KERNEL random_words(BUFFER(out), i64 counters, i64 seed, i64 low, i64 high) {
 }
 
 // Integers from `low`, `range` of them; 0 is 2^64. Of 64 bits, so that none is likelier than another by more than range / 2^64.
-KERNEL random_integers(BUFFER(out), i64 type, i64 count, i64 seed, i64 first, i64 low, i64 range) {
+KERNEL random_integers(BUFFER(out), BUFFER(base), i64 type, i64 count, i64 seed, i64 first, i64 low, i64 range) {
   if (2 * ITEM >= count) return;
-  const Words words = philox((u64)first + (u64)ITEM, 0, (u64)seed);
+  const Words words = DRAWN;
   for (int k = 0; k < 2 && 2 * ITEM + k < count; ++k) {
     const u64 drawn = joined(&words, k);
     const i64 value = (i64)((u64)low + (range == 0 ? drawn : drawn % (u64)range));
@@ -76,9 +82,10 @@ FUNCTION T as_stored(T value, int type) {
 }
 
 // a and b: the two parameters of the distribution; p: probabilities of BERNOULLI_EACH, of the type p_type.
-KERNEL random_numbers(BUFFER(out), BUFFER(p), i64 type, i64 p_type, i64 digits, i64 kind, i64 count, i64 seed, i64 first, T a, T b) {
+KERNEL random_numbers(BUFFER(out), BUFFER(p), BUFFER(base), i64 type, i64 p_type, i64 digits, i64 kind, i64 count, i64 seed, i64 first,
+                      T a, T b) {
   if (PER_ITEM * ITEM >= count) return;
-  const Words words = philox((u64)first + (u64)ITEM, 0, (u64)seed);
+  const Words words = DRAWN;
   for (int k = 0; k < PER_ITEM && PER_ITEM * ITEM + k < count; ++k) {
     const i64 at = PER_ITEM * ITEM + k;
     T value = 0;

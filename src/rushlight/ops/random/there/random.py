@@ -91,9 +91,9 @@ def _integers(name: str, place: Any, out: Tensor, *bounds: int) -> None:
         end = (1 << _DIGITS[kind] if kind in _DIGITS else _LARGEST[kind]) + 1
     n = out.numel()
     items = (n + 1) // 2
-    first = place.take(4 * items)
-    given = code(out), n, _signed(place.seed), _signed(first), low, _signed((end - low) % 2**64)
-    start(_FILE, "random_integers", items, out, out, *given)
+    seed, first, base = place.drawn(4 * items, out._accelerator)
+    given = code(out), n, _signed(seed), _signed(first), low, _signed((end - low) % 2**64)
+    start(_FILE, "random_integers", items, out, out, base, *given)
 
 
 def _numbers(name: str, place: Any, out: Tensor, *args: Any) -> None:
@@ -107,7 +107,7 @@ def _numbers(name: str, place: Any, out: Tensor, *args: Any) -> None:
     n, each = out.numel(), 2 if computes == "float64" else 4
     items = -(-n // each)
     digits = _DIGITS[out.dtype.name if name == "uniform_" else computes]
-    first = place.take(4 * items)
+    seed, first, base = place.drawn(4 * items, out._accelerator)
     types = code(out), 0 if p is None else code(p)
-    given = digits, kind, n, _signed(place.seed), _signed(first), a, b
-    start(_FILE, "random_numbers", items, out, out, p, *types, *given, computes=computes)
+    given = digits, kind, n, _signed(seed), _signed(first), a, b
+    start(_FILE, "random_numbers", items, out, out, p, base, *types, *given, computes=computes)

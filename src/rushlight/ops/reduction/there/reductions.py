@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from math import inf, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from .... import _core
 from ...._base import dtypes
 from ...._core import Tensor, kernels
 from ...._devices.launch import (
+    WIDE_GROUP,
     Dims,
     Ints,
     Tensors,
@@ -22,6 +23,8 @@ from ...._devices.launch import (
     empty,
     layout,
     number,
+    power_of_2,
+    processors,
     rows,
     start,
 )
@@ -30,6 +33,7 @@ from ...matrix import norms
 from .. import extremes, reductions
 
 _N = numbers_of("reductions.cl")
+_DIMS = numbers_of("accelerator_call.h").DIMS
 _ITEMS = 16384  # work items enough for any device
 _LEAST_PART = 32  # elements
 
@@ -98,6 +102,13 @@ def reduce(
     if laid is None:
         return NotImplemented
     a, kept, gone = laid
+    if processors(a) and length:
+        how = combine, take, finish, value
+        if _by_warps(a, out, kept, gone, length, how, shift):
+            return out
+        if shift is None and a.numel() >= _WORTH_TWO and bytes(gone)[0] > 1:
+            inner = reduce(a, _innermost(a, axes), True, combine, computed(a.dtype), take)
+            return reduce(inner, axes, keepdim, combine, dtype, _N.TAKE_VALUE, finish, value)
     given = number(value, a)
 
     def run(x: Tensor, kept: Any, gone: Any, to: Tensor, count: int, parts: int, *how: int) -> None:
@@ -114,6 +125,138 @@ def reduce(
     lines, line = layout(each, (results,), (parts,)), layout(each, (parts,), (1,))
     run(each, lines, line, out, parts, 1, combine, _N.TAKE_VALUE, finish)
     return out
+
+
+# ---- on devices with warps
+
+_GROUPS = 8  # of a multiprocessor
+_WORTH_TWO = 1 << 15  # elements that are worth two kernels
+_LONG_ROW = 512  # pieces of 16 bytes of a row that is worth a group
+
+
+class _Parts(NamedTuple):
+    """How rows are cut: parts of how many elements, and the work items that do one."""
+
+    parts: int
+    span: int
+    per: int
+
+
+def _innermost(a: Tensor, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Those dimensions whose elements are gone through in one step, the nearest neighbours'."""
+    sizes, strides = a.shape, a.stride()
+    axes = tuple(sorted((d for d in axes if sizes[d] != 1), key=strides.__getitem__, reverse=True))
+    for n in range(len(axes) - 1):
+        laid = layout(a, [sizes[d] for d in axes[n:]], [strides[d] for d in axes[n:]])
+        if laid is not None and bytes(laid)[0] == 1:
+            return axes[n:]
+    return axes[-1:]
+
+
+def _row_parts(x: Tensor, results: int, length: int) -> _Parts:
+    each = max(1, 16 // x.element_size())
+    pieces = -(-length // each)
+    if pieces <= _LONG_ROW:
+        per = power_of_2(pieces / _N.ROUNDS, 32)
+        while per < min(32, pieces) and results * per < processors(x) * _GROUPS * WIDE_GROUP:
+            per *= 2
+        return _Parts(1, length, per)
+    return _Parts(*_cut(length, 2 * _N.ROUNDS * WIDE_GROUP * each, results, x), WIDE_GROUP)
+
+
+def _cut(length: int, least: int, groups: int, x: Tensor) -> tuple[int, int]:
+    """(parts, their length), so that a device has groups enough, and parts work enough."""
+    wanted = min(processors(x) * _GROUPS // max(groups, 1), length // least)
+    span = length if wanted < 2 else -(-length // wanted // 1024) * 1024
+    return -(-length // span), span
+
+
+def _options(x: Tensor, combine: int, take: int) -> str:
+    return f"-DWARPS -DX={code(x)} -DHOW={combine} -DTAKEN={take}"
+
+
+def _by_warps(
+    x: Tensor,
+    out: Tensor,
+    kept: bytes,
+    gone: bytes,
+    length: int,
+    how: tuple[int, int, int, float],
+    shift: Tensor | None,
+) -> bool:
+    """Whether the kernels for rows or for columns did a reduction."""
+    laid, left = (memoryview(bytes(t)).cast("q") for t in (gone, kept))
+    item, columns = x.element_size(), left[left[0]] if left[0] else 1
+    if laid[0] == 0 or (laid[0] == 1 and laid[1 + _DIMS] == item):
+        _reduce_rows(x, out, kept, length, how, shift)
+    elif laid[0] == 1 and left[0] and left[left[0] + _DIMS] == item:
+        _reduce_columns(x, out, kept, columns, laid[1 + _DIMS], length, how, shift)
+    else:
+        return False
+    return True
+
+
+def _reduce_rows(
+    x: Tensor, out: Tensor, kept: Any, length: int, how: Any, shift: Tensor | None
+) -> None:
+    combine, take, finish, value = how
+    cut, results = _row_parts(x, out.numel(), length), out.numel()
+    again, given = cut.parts > 1, (x if shift is None else shift, number(value, x))
+    to = empty((results, cut.parts), x, computed(x.dtype)) if again else out
+    sizes = (code(to), results, length, *cut, _N.FINISH_NONE if again else finish)
+    items = results * cut.parts * cut.per
+    start(
+        "reductions.cl", "reduce_rows", items, x, x, given[0], to, kept, *sizes, given[1],
+        more=_options(x, combine, take), group=WIDE_GROUP,
+    )  # fmt: skip
+    if again:
+        lines = layout(to, (results,), (cut.parts,))
+        _reduce_rows(to, out, lines, cut.parts, (combine, _N.TAKE_VALUE, finish, value), shift)
+
+
+def _reduce_columns(
+    x: Tensor,
+    out: Tensor,
+    kept: Any,
+    columns: int,
+    down: int,
+    length: int,
+    how: Any,
+    shift: Tensor | None,
+) -> None:
+    combine, take, finish, value = how
+    results, each = out.numel(), max(1, 16 // x.element_size())
+    across = power_of_2(columns / each, 32)
+    stacks = -(-columns // (across * each)) * (results // columns)
+    parts, span = _cut(length, 2 * _N.ROUNDS * WIDE_GROUP // across, stacks, x)
+    again = parts > 1
+    to = empty((parts, results), x, computed(x.dtype)) if again else out
+    sizes = (columns, results, length, down, parts, span, across)
+    start(
+        "reductions.cl", "reduce_columns", stacks * parts * WIDE_GROUP, x,
+        x, x if shift is None else shift, to, kept, code(to), *sizes,
+        _N.FINISH_NONE if again else finish, number(value, x),
+        more=_options(x, combine, take), group=WIDE_GROUP,
+    )  # fmt: skip
+    if again:
+        line = layout(to, (results,), (1,))
+        how = combine, _N.TAKE_VALUE, finish, value
+        _reduce_columns(to, out, line, results, results * to.element_size(), parts, how, shift)
+
+
+def _find_rows(x: Tensor, out: Tensor, kept: Any, length: int, smallest: int) -> None:
+    results, cut = out.numel(), _row_parts(x, out.numel(), length)
+    again = cut.parts > 1
+    to = empty((results, cut.parts), x, dtypes.int64) if again else out
+    more, sizes = _options(x, 0, 0), (results, length, *cut)
+
+    def run(found: Tensor, to: Tensor, items: int, *sizes: int) -> None:
+        given = (x, found, to, kept, *sizes, smallest)
+        start("reductions.cl", "find_rows", items, x, *given, more=more, group=WIDE_GROUP)
+
+    run(to, to, results * cut.parts * cut.per, *sizes, 0)
+    if again:
+        run(to, out, results * WIDE_GROUP, *sizes, 1)
 
 
 def _cast(a: Tensor, dtype: dtypes.dtype | None) -> Any:
@@ -306,6 +449,10 @@ def find(a: Tensor, axes: tuple[int, ...], keepdim: bool, smallest: int) -> Tens
         return NotImplemented
     a, kept, gone = laid
     results, length = out.numel(), prod(a.shape[d] for d in axes)
+    row = memoryview(bytes(gone)).cast("q")
+    if processors(a) and results and row[0] == 1 and row[1 + _DIMS] == a.element_size():
+        _find_rows(a, out, kept, length, smallest)
+        return out
     parts = _parts(results, length)
     given, sizes = (kept, gone, code(a)), (results, length, parts)
     each = out if parts == 1 else empty((results, parts), a, dtypes.int64)
@@ -323,6 +470,12 @@ def _extreme_and_place(a: Tensor, dim: int, keepdim: bool = False, *, smallest: 
     axes = axes_of(dim, a.dim()) if type(dim) is int and type(keepdim) is bool else None
     if axes is None or not a.numel():
         return NotImplemented
+    if processors(a) and a.dim():  # all is read once
+        places = find(a, axes, True, smallest)
+        if places is NotImplemented:
+            return places
+        found = _core.kernels.gather(a, dim, places), places
+        return found if keepdim else tuple(_core.kernels.squeeze(t, dim) for t in found)
     values = reduce(a, axes, keepdim, _N.COMBINE_MIN if smallest else _N.COMBINE_MAX, a.dtype)
     return values if values is NotImplemented else (values, find(a, axes, keepdim, smallest))
 
