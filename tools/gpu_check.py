@@ -163,6 +163,10 @@ class Results:
         return sorted(rows, key=lambda row: (order[row["state"]], row.get("reached", 0)))
 
     def page(self) -> str:
+        with self.lock:
+            return self._page()
+
+    def _page(self) -> str:
         lines = [f"rushlight on {self.about.get('card', 'no device')}, {self.about['date']}", ""]
         lines += [f"  {key}: {value}" for key, value in self.about.items()]
         lines += [
@@ -257,7 +261,7 @@ class Under:
     end: float
 
     def left(self) -> float:
-        return self.end - time.monotonic()
+        return min(self.end, self.check.end) - time.monotonic()
 
     def row(self, **fields: Any) -> None:
         self.check.results.add(self.name, **fields)
@@ -277,7 +281,7 @@ class Under:
 
 def side_by_side(calls: Iterable[Callable[[], None]]) -> None:
     """Calls, each in a thread of its own, until the last has ended."""
-    running = [threading.Thread(target=call) for call in calls]
+    running = [threading.Thread(target=call, daemon=True) for call in calls]
     for thread in running:
         thread.start()
     for thread in running:
@@ -334,9 +338,14 @@ def there(under: Under) -> None:
     workers = {"machine": Worker(options, device="cpu")}
     workers |= {device: Worker(options, device=device) for device in wanted}
     workers["PyTorch"] = Worker(options, "torch", "cuda")
-    for name, worker in workers.items():
-        found[name] = under.do(worker, "machine" if name == "machine" else "facts", seconds=20)
-        worker.end()
+
+    def ask(name: str) -> None:
+        doing = "machine" if name == "machine" else "facts"
+        found[name] = under.do(workers[name], doing, seconds=20)
+        workers[name].end()
+
+    side_by_side(partial(ask, name) for name in workers)
+    for name in workers:
         driver = {"cuda": "driver's CUDA", "opencl": "OpenCL's platforms"}.get(name)
         if found[name]["state"] == FAILED and driver and not found["machine"].get(driver):
             found[name]["state"] = ABSENT
@@ -425,9 +434,9 @@ def compared(
             row[column] = statistics.median(done)
         said = [a["said"] for a in (made[column], *answers) if "said" in a]
         row |= {"said": f"{column}: {said[0]}"} if said else {}
-    queued = [t for answer in times["ours"] for t in answer["queued"]]
-    if queued:
-        row["queued"] = statistics.median(queued)
+    for column, word in (("ours", "queued"), ("theirs", "theirs queued")):
+        queued = [t for answer in times.get(column, []) for t in answer.get("queued", [])]
+        row |= {word: statistics.median(queued)} if queued else {}
     if ours["bytes"] or ours["operations"]:
         row["rate"] = (ours["bytes"] / 1e9 or ours["operations"] / 1e12) / row["ours"]
         row["unit"] = "GB/s" if ours["bytes"] else "TFLOP/s"
@@ -473,6 +482,8 @@ def figures(part: str, name: str, row: Answer) -> Answer:
         found["85 % of a copy's bandwidth"] = row["share"] / 0.85
     if name in ("an empty kernel", "a + b") and "queued" in row:
         found["a call queued in 3 us"] = 3e-6 / row["queued"]
+    if "theirs queued" in row:
+        found["PyTorch's time to queue a call"] = row["theirs queued"] / row["queued"]
     return found
 
 
@@ -526,7 +537,7 @@ def choices(under: Under) -> None:
 
 Stages = list[list[tuple[str, float, Callable[[Under], None]]]]
 STAGES: Stages = [  # parts in order of worth, and how many of 330 seconds each may take
-    [("there", 30, there)],
+    [("there", 40, there)],
     [("tensor", 10, tensor)],
     [("compile", 30, partial(named, doing="compiled", processes=14))],
     [
@@ -550,8 +561,9 @@ PARTS = [name for stage in STAGES for name, _, _ in stage]
 def do_part(check: Check, name: str, seconds: float, part: Callable[[Under], None]) -> None:
     """A part, whatever becomes of it."""
     began = time.monotonic()
-    under = Under(name, check, min(began + seconds, check.end))
-    check.results.parts[name] = {"seconds": 0.0}
+    under = Under(name, check, began + seconds)
+    with check.results.lock:
+        check.results.parts[name] = {"seconds": 0.0}
     if not check.options.device and name != "there":
         under.row(name=name, state=ABSENT, said="a device")
     elif under.left() < 2:
@@ -582,6 +594,7 @@ def run(options: Any, stages: Stages = STAGES) -> Results:
                 if name in ("there", *chosen)
             )
     finally:
+        check.end = 0.0
         for worker in list(Worker.running):
             worker.end()
         results.about["seconds"] = round(time.monotonic() - began, 1)
