@@ -103,9 +103,7 @@ def multiplied(plan: Plan, a: Tensor, b: Tensor, out: Tensor, alpha: float, beta
     """out = alpha * a @ b + beta * out; whether cuBLAS did."""
     tf32, of_half, of_bfloat = _core.accelerator_asked(_allowed)
     reduced = of_half if out.dtype is dtypes.float16 else of_bfloat
-    why = _core.accelerator_multiply(
-        a, b, out, plan.sizes, *plan.laid, alpha, beta, tf32, reduced
-    )
+    why = _core.accelerator_multiply(a, b, out, plan.sizes, *plan.laid, alpha, beta, tf32, reduced)
     return done("cublas", why)
 
 
