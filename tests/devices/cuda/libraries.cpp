@@ -145,8 +145,9 @@ Code cublasGemmStridedBatchedEx(Handle handle, int transa, int transb, int m, in
                                         : kUnknown;
   if (kind == kUnknown || Btype != Atype || Ctype != Atype) return kNotSupported;
   if (compute != (kind == kF64 ? kCompute64 : kCompute32)) return kNotSupported;
-  if (count > 1 && strideC < static_cast<long long>(ldc) * (n - 1) + m && strideC * n > ldc)
-    return blas_wrong("the matrices of the result overlap");
+  const bool apart = strideC >= static_cast<long long>(ldc) * (n - 1) + m,
+             side_by_side = strideC >= m && strideC * (count - 1) + m <= ldc;
+  if (count > 1 && !apart && !side_by_side) return blas_wrong("the matrices of the result overlap");
   const double by = factor(alpha, kind), old = factor(beta, kind);
   const Range ranges[] = {{A, reach(turn_a ? k : m, turn_a ? m : k, lda, strideA, count, kind)},
                           {B, reach(turn_b ? n : k, turn_b ? k : n, ldb, strideB, count, kind)},

@@ -38,14 +38,18 @@ def _libraries(monkeypatch):
         monkeypatch.setenv(name, str(_standin.library()))
     library.why_not.cache_clear()
     library.taken.clear()
+    provoked.clear()
+    told = _standin.opened().standin_violations()
     before = _core.accelerator_refuse_fallbacks(True)
     yield
     torch.cuda.synchronize()
     _core.accelerator_refuse_fallbacks(before)
     library.why_not.cache_clear()
-    assert _standin.opened().standin_violations() == 0, _standin.said()
+    found = _standin.opened().standin_violations() - told
+    assert found == len(provoked), _standin.said()
 
 
+provoked = []  # what a stand-in is to tell
 chance = np.random.RandomState(35)
 
 
@@ -401,6 +405,47 @@ def test_cudnn_can_be_switched_off():
 
 
 # ---- trouble
+
+
+def called(rows=130, columns=129, depth=147, stacks=1, line=147, turned=False, step=0):
+    """A call of cuBLAS for matrices of 130 x 147 and 147 x 129, with numbers that may be wrong."""
+    (a, _), (b, _), (out, _) = there(130, 147), there(147, 129), there(130, 129)
+    laid = (turned, line, 0), (False, 129, 0), (False, 129, step)
+    sizes = rows, columns, depth, stacks
+    return _core.accelerator_multiply(a, b, out, sizes, *laid, 1, 0, False, True)
+
+
+def test_the_stand_in_of_cublas_sees_wrong_numbers():
+    assert not called()
+    for wrong in ({"line": 146}, {"turned": True, "line": 129}, {"columns": 130}, {"stacks": 2}):
+        provoked.append(wrong)
+        assert called(**wrong).startswith("CUBLAS_STATUS_INVALID_VALUE"), wrong
+    for wrong in ({"rows": 131}, {"line": 148}, {"stacks": 2, "step": 130 * 129}):
+        provoked.append(wrong)
+        with pytest.raises(RuntimeError, match="CUBLAS_STATUS_EXECUTION_FAILED"):
+            called(**wrong)
+        assert "are not in one block" in _standin.said()
+
+
+def test_the_stand_in_of_cudnn_sees_wrong_numbers():
+    def called(x=(2, 16, 20, 21), w=(32, 16, 3, 3), y=(2, 32, 20, 21), stride=(1, 1), groups=1):
+        given = [there(2, 16, 20, 21)[0], there(32, 16, 3, 3)[0], there(2, 32, 20, 21)[0]]
+        places = (1, 1), stride, (1, 1)
+        return _core.accelerator_convolve(0, *given, x, w, y, *places, groups, False, False)
+
+    assert not called()
+    for wrong in (
+        {"y": (2, 32, 20, 20)},
+        {"stride": (1, 2)},
+        {"groups": 2},
+        {"x": (2, 15, 20, 21)},
+        {"stride": (1, 0)},
+    ):
+        provoked.append(wrong)
+        assert called(**wrong).startswith("CUDNN_STATUS_BAD_PARAM"), wrong
+    provoked.append("images beyond their memory")
+    with pytest.raises(RuntimeError, match="CUDNN_STATUS_EXECUTION_FAILED"):
+        called(x=(3, 16, 20, 21), y=(3, 32, 20, 21))
 
 
 def test_what_a_library_refuses_is_computed_by_ours():
