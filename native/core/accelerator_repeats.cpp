@@ -25,8 +25,8 @@ struct Value {
   enum Kind : char { Given, Made, View, Constant, Number, Real, Bytes, None, Report, Tuple } kind;
   int64_t number = 0;  // which tensor of those; a number, or its bits
   int64_t offset = 0;  // in bytes, from the tensor's first element
-  std::string bytes;  // or what is reported
-  std::vector<Value> items;
+  std::string bytes{};  // or what is reported
+  std::vector<Value> items{};
 };
 
 // Or a call of one of the core's functions, with its arguments as a tuple.
