@@ -1,4 +1,4 @@
-// How a call is kept: its launches with, for each argument, where that comes from: a tensor of the call, one that it made, or a value.
+// How a call is kept: its launches with, for each argument, where that comes from: a tensor of the call, one that was made, or a value.
 #include "core/accelerator_repeats.h"
 
 #include <algorithm>
@@ -499,7 +499,7 @@ PyObject* unlike(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// asked(function): what it returns, on which the launches of this call depend: a switch of the program.
+// asked(function): the answer of a function on which the launches of this call depend: a switch of the program.
 PyObject* asked(PyObject*, PyObject* function) {
   Ref answer(PyObject_CallNoArgs(function));
   if (answer && watched) watched->found.switches.emplace_back(Ref::borrow(function), Ref::borrow(answer.get()));
