@@ -35,8 +35,8 @@ PyObject* open_library_there(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// What the function that gets `args` found: why a library did not compute the call, or "".
-// before: devices::queued() before the call.
+// The result of a function that gets `args`: why a library did not compute the call, or "". before: devices::queued() before the
+// call.
 PyObject* found(const std::string& why, PyCFunction function, PyObject* args, uint64_t before) {
   if (why.empty()) repeats::note_call(function, args, devices::queued() - before);
   else repeats::note_unlike();

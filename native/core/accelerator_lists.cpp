@@ -64,8 +64,8 @@ bool overlap(const Lists& lists) {
   return false;
 }
 
-// accelerator_alike(lists): whether all tensors are of one type on one accelerator, those at one place lie alike and without gaps,
-// and those of the first list have no memory in common.
+// accelerator_alike(lists): whether the lists have one element type and one accelerator, equal layouts without gaps at each place,
+// and no memory that two tensors of the first list share.
 PyObject* alike(PyObject*, PyObject* tuple) {
   Lists lists;
   if (!lists.read(tuple)) return nullptr;

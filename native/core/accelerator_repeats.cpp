@@ -1,4 +1,4 @@
-// How a call is kept: its launches with, for each argument, where that comes from: a tensor of the call, one that it made, or a value.
+// How a call is kept: its launches with, for each argument, where that comes from: a tensor of the call, one that was made, or a value.
 #include "core/accelerator_repeats.h"
 
 #include <algorithm>
@@ -25,8 +25,8 @@ struct Value {
   enum Kind : char { Given, Made, View, Constant, Number, Real, Bytes, None, Report, Tuple } kind;
   int64_t number = 0;  // which tensor of those; a number, or its bits
   int64_t offset = 0;  // in bytes, from the tensor's first element
-  std::string bytes;  // or what is reported
-  std::vector<Value> items;
+  std::string bytes{};  // or what is reported
+  std::vector<Value> items{};
 };
 
 // Or a call of one of the core's functions, with its arguments as a tuple.
@@ -499,7 +499,7 @@ PyObject* unlike(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// asked(function): what it returns, on which the launches of this call depend: a switch of the program.
+// asked(function): the answer of a function on which the launches of this call depend: a switch of the program.
 PyObject* asked(PyObject*, PyObject* function) {
   Ref answer(PyObject_CallNoArgs(function));
   if (answer && watched) watched->found.switches.emplace_back(Ref::borrow(function), Ref::borrow(answer.get()));

@@ -9,7 +9,7 @@
 
 namespace rushlight::repeats {
 
-// What is known of a call, as far as launches depend on that; empty: the call is not one to be kept.
+// A call, as far as launches depend on that; empty: the call is not one to be kept.
 struct Key {
   std::string bytes;
   std::vector<Tensor*> tensors;  // of the arguments, also in lists
@@ -33,7 +33,7 @@ class Watch {
   const Key* key_;  // nullptr: nothing is watched
 };
 
-// What a function does.
+// Notes of a watched function.
 void note_launch(int kernel, Py_ssize_t items, Py_ssize_t group, PyObject* arguments);
 // A call of one of the core's functions, which queued something so many times (devices::queued).
 void note_call(PyCFunction function, PyObject* arguments, uint64_t times);

@@ -224,7 +224,8 @@ def ways(monkeypatch):
     monkeypatch.setattr(_products, "start", noted)
 
     def force(way):
-        monkeypatch.setattr(_products, "_way", lambda *given: way)
+        tile = _products._N.BLOCK if way == "TILED" else _products._N.TILE
+        monkeypatch.setattr(_products.choices, "product", lambda *given: (way, tile))
         return launched
 
     return force
