@@ -81,7 +81,10 @@ X = {
 
 def tiles(stem: str, computed: str) -> list[str]:
     """The options with which products are computed by tiles: types, transpositions, sizes."""
-    kinds = {"float32": ["FLOAT32", "FLOAT32 -DTF32", "FLOAT16", "BFLOAT16"], "float64": ["FLOAT64"]}
+    kinds = {
+        "float32": ["FLOAT32", "FLOAT32 -DTF32", "FLOAT16", "BFLOAT16"],
+        "float64": ["FLOAT64"],
+    }
     ways = {
         "products": [f"-DA_TURNED={a} -DB_TURNED={b}" for a in (0, 1) for b in (0, 1)],
         "convolution": ["-DA_TURNED=0", "-DA_TURNED=0 -DIMAGES"],
