@@ -539,7 +539,7 @@ Stages = list[list[tuple[str, float, Callable[[Under], None]]]]
 STAGES: Stages = [  # parts in order of worth, and how many of 330 seconds each may take
     [("there", 40, there)],
     [("tensor", 10, tensor)],
-    [("compile", 30, partial(named, doing="compiled", processes=14))],
+    [("compile", 40, partial(named, doing="compiled", processes=14))],
     [
         ("sweep", 75, partial(named, doing="op", processes=7)),
         ("networks", 75, networks),

@@ -29,6 +29,7 @@ ROOT = PLACE if (PLACE / "tests").is_dir() else PLACE.parent
 FOLDERS = [ROOT / name for name in ("tests/devices", "tests/table", "tests/torch_compat")]
 FOLDERS += [ROOT / "benchmarks", PLACE]
 OK, WRONG, FAILED, ABSENT = "ok", "wrong", "failed", "not here"
+FOR_CUDA = "-DWARPS", "-DSTORED", "a program of"  # in the names of texts for CUDA alone
 ABSENT_KERNEL = re.compile(r"-46\b|not.found", re.I)  # the driver's words for such a name
 Answer = dict[str, Any]
 TASKS: dict[str, Callable[..., Answer]] = {}
@@ -144,6 +145,8 @@ def round_trip(here: Here, kind: str) -> Answer:
 def compiled(here: Here, number: int) -> Answer:
     """A kernel text is compiled; what comes of it stays on disk for all processes."""
     name, text = import_module("cuda_check").texts()[number]
+    if here.device != "cuda" and any(word in name for word in FOR_CUDA):
+        return {"name": f"{name}, for CUDA"}
     build = import_module("rushlight._devices.accelerators").build
     device, said = here.torch.empty(1, device=here.device)._accelerator, []
     for kernel in re.findall(r"^KERNEL(?:_OF\(\w+\))? (\w+)\(", text, re.M):
