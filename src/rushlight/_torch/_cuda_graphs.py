@@ -37,8 +37,8 @@ def graph_pool_handle() -> tuple[int, int]:
 
 
 class CUDAGraph:
-    """What a device was asked for between `capture_begin` and `capture_end`, to be done again by
-    `replay` on the memory that it had then."""
+    """The calls of a device between `capture_begin` and `capture_end`; `replay` does them again on
+    the same memory."""
 
     def __init__(self, keep_graph: bool = False) -> None:
         self._draws: Draws | None = None

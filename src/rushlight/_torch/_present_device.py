@@ -1,8 +1,8 @@
 """The answers of accelerators to programs: `torch.accelerator`, `torch.opencl`, and `torch.cuda`
 where there are devices of CUDA, or OpenCL's stand for them.
 
-There is one queue for each device, in which calls run one after the other: streams are names for
-it, and work of one stream never overtakes that of another. An event of CUDA's is a mark in the
+There is one queue for each device, in which calls run one after the other. Streams are names for
+the queue, and work of one stream never overtakes work of another. An event of CUDA's is a mark in the
 queue; OpenCL's waits for all before it.
 """
 
@@ -54,8 +54,8 @@ _current = _Current()
 
 
 class Answers:
-    """What the accelerators of a kind answer; None: of the kind that is meant where none is named,
-    which are there only once the program has named one, or where they are CUDA's."""
+    """The answers of the accelerators of a kind. None is the kind that is meant where none is
+    named: OpenCL's devices are of that only once the program has named one."""
 
     stream_type: type[Stream]
     event_type: type[_absent_device.Event]
@@ -158,7 +158,7 @@ class Answers:
         return [f"sm_{major}{minor}" for major, minor in sorted(found) if major]
 
     def has_bfloat16(self, including_emulation: bool = True) -> bool:
-        """Whether a device has bfloat16: in its instructions, or as numbers that it stores."""
+        """Whether a device has bfloat16: as instructions, or as a type of elements."""
         return self.available() and (including_emulation or self.capability() >= (8, 0))
 
     def has_tf32(self) -> bool:
@@ -300,7 +300,7 @@ class Answers:
             _current.streams[self.number_of(stream.device)] = stream
 
     def sync_mode(self) -> int | str:
-        """What `set_sync_debug_mode` was told."""
+        """The mode that `set_sync_debug_mode` has set."""
         return self._sync_mode
 
     def set_sync_mode(self, debug_mode: int | str) -> None:

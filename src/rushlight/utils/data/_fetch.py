@@ -62,7 +62,7 @@ def _like(data: Any, pinned: Any) -> Any:
 
 
 def pinning(loader: Any) -> Callable[[Any], Any]:
-    """What a loader does to a batch at the end: pins it, where an accelerator is used."""
+    """The last step of a loader with a batch: pinning, where an accelerator is used."""
     pins = loader.pin_memory and (accelerators.wanted or cuda_is_here())
     return pin_memory if pins else lambda batch: batch
 
