@@ -106,7 +106,7 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
     work_items = c.images * c.groups * -(-c.rows // _N.TILE) * -(-columns // _N.TILE)
     lines, pieces = prod(c.r[:3]), 1
     if bias is None:
-        pieces = min(lines, choices.pieces(device, "", work_items, 1, terms))
+        pieces = max(1, min(lines, choices.pieces(device, "", work_items, 1, terms)))
     target = out
     if pieces > 1:
         target = empty((pieces, out.numel()), out, computed(out.dtype))
