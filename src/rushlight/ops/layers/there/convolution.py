@@ -24,7 +24,6 @@ from ...matrix.there.products import (
     one,
     product,
     stored,
-    sum_pieces,
     tiles,
 )
 from .. import unfold
@@ -96,20 +95,18 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
     a, x, out = c.a, c.x, c.out
     if not out.numel():
         return out
-    added, device = None if bias is None else rows(bias), _device(a)
+    added, device = None if bias is None else rows(bias), a._accelerator
     columns, terms, chosen = prod(c.v), prod(c.r), choices.row(device)
     if numbered(device).facts.is_cpu and out.numel() * terms >= chosen.least_convolution:
         return _run_packed(c, added)
-    sizes, stacks = (c.rows, c.images * columns, terms), c.groups
-    if c.kind == "weight":
-        sizes, stacks = (c.rows, c.v[0], terms), c.groups * prod(c.v[1:])
-    way, tile = choices.product(device, a.dtype, sizes, terms, stacks)
+    sizes = c.rows, c.images * columns, terms
+    way, tile = choices.product(device, a.dtype, sizes, terms, c.groups)
     if way == "TILES" and terms < 1 << 31:
         return out if _run_single(c, added) else _run_tiles(c, added, tile)
     work_items = c.images * c.groups * -(-c.rows // _N.TILE) * -(-columns // _N.TILE)
     lines, pieces = prod(c.r[:3]), 1
     if bias is None:
-        pieces = min(max(1, lines), choices.pieces(device, "", work_items, 1, terms))
+        pieces = max(1, min(lines, choices.pieces(device, "", work_items, 1, terms)))
     target = out
     if pieces > 1:
         target = empty((pieces, out.numel()), out, computed(out.dtype))
@@ -121,11 +118,6 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
         flat = Matrices(out, (), 0, 1)
         product(ones, matrices(target), flat, (), (1, n, pieces))
     return out
-
-
-def _device(t: Tensor) -> int:
-    found: Any = t._accelerator
-    return int(found)
 
 
 def _along(*steps: tuple[int, int]) -> bytes:
@@ -141,7 +133,7 @@ def _run_tiles(c: _Convolution, bias: Tensor | None, tile: int) -> Tensor:
     stacks, rows_, columns = given["stacks"], c.rows, given["columns"]
     count, groups = stacks * rows_ * columns, stacks * -(-rows_ // tile) * -(-columns // tile)
     terms = given["parts"] * given["depth"]
-    pieces = choices.pieces(_device(a), "TILES", groups, count, terms)
+    pieces = choices.pieces(a._accelerator, "TILES", groups, count, terms)
     item, target = a.element_size(), c.out
     if pieces > 1:
         target = empty((pieces * count,), c.out, computed(c.out.dtype))
@@ -160,7 +152,10 @@ def _run_tiles(c: _Convolution, bias: Tensor | None, tile: int) -> Tensor:
     whole, items = (a, c.x, bias, target, packed, *factors, geometry), pieces * groups * WIDE_GROUP
     start(file, name, items, a, *whole, more=more, group=WIDE_GROUP)
     if pieces > 1:
-        sum_pieces(file, count, target, bias, c.out, packed, factors, more)
+        types = code(c.out), code(c.out)
+        start(
+            file, "sum_pieces", count, a, target, bias, c.out, packed, *factors, *types, more=more
+        )
     return c.out
 
 
@@ -249,7 +244,8 @@ def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
         panels,
         max(
             1,
-            choices.row(_device(a)).packed_bytes // (terms * width * computed(x.dtype).itemsize),
+            choices.row(a._accelerator).packed_bytes
+            // (terms * width * computed(x.dtype).itemsize),
         ),
     )
 
