@@ -95,7 +95,8 @@ void not_while_capturing(const Slot& s) {
   if (!s.capturing) return;
   throw Failure(
       "CUDA error: operation not permitted when stream is capturing\nThe program waits for the device, or copies to or from the "
-      "host, inside torch.cuda.graph(): nothing is computed there, so no value can be read. A call that is made for the first time may "
+      "host, inside torch.cuda.graph(): nothing is computed there, so no value can be read. A call that is made for the first time "
+      "may "
       "have to copy as well: make it once before.");
 }
 

@@ -2,8 +2,8 @@
 where there are devices of CUDA, or OpenCL's stand for them.
 
 There is one queue for each device, in which calls run one after the other. Streams are names for
-the queue, and work of one stream never overtakes work of another. An event of CUDA's is a mark in the
-queue; OpenCL's waits for all before it.
+the queue, and work of one stream never overtakes work of another. An event of CUDA's is a mark in
+the queue; one of OpenCL's waits for all before.
 """
 
 from __future__ import annotations
