@@ -27,7 +27,6 @@ from .._tensor.rebuilding import _rebuild_tensor_v3 as _rebuild_tensor_v3
 from .._tensor.rebuilding import set_attributes as _set_obj_state  # noqa: F401  files name it
 from ..nn.parameter import _rebuild_parameter as _rebuild_parameter
 from ..nn.parameter import _rebuild_parameter_with_state as _rebuild_parameter_with_state
-from ._present_device import general as _present
 
 
 class DisableTorchFunctionSubclass:
@@ -124,6 +123,8 @@ def _get_device_module(device_type: str) -> object:
 
 def _get_available_device_type() -> str | None:
     """The kind of accelerator that is here; None where the program has named none."""
+    from ._present_device import general as _present
+
     return _accelerators.kind if _present.available() else None
 
 
