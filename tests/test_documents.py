@@ -125,9 +125,9 @@ def test_commands_name_what_exists(page: str):
     """`make` targets, and the files and folders of the project that commands are given."""
     shell = "".join(b.text for b in blocks(page) if b.language == "sh")
     shell = re.sub(r"#.*", "", shell)
-    targets = re.findall(r"^([\w ]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    targets = re.findall(r"^([\w -]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     known = {word for line in targets for word in line.split()}
-    assert set(re.findall(r"^make ([a-z\d]+)", shell, re.M)) <= known
+    assert set(re.findall(r"^make ([a-z\d-]+)", shell, re.M)) <= known
     paths = re.findall(r"(?<![\w/.])((?:tests|tools|examples|benchmarks)/[\w./]*)", shell)
     assert [path for path in paths if not (ROOT / path).exists()] == []
 

@@ -127,6 +127,7 @@ from ._torch import __config__ as __config__
 from ._torch import __future__ as __future__
 from ._torch import _absent_device as _absent_device
 from ._torch import _classes as _classes
+from ._torch import _cuda_graphs as _cuda_graphs
 from ._torch import _dispatched as _dispatched
 from ._torch import _functorch as _functorch
 from ._torch import _higher_order_ops as _higher_order_ops

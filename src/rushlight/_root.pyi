@@ -146,7 +146,7 @@ def get_deterministic_debug_mode() -> Any:
     """The setting of `set_deterministic_debug_mode`, as a number."""
 
 def get_float32_matmul_precision() -> _str:
-    """'highest': products are computed in the tensors' own type."""
+    """As it was set; 'highest' at first."""
 
 def get_num_interop_threads() -> _int:
     """The number that `set_num_interop_threads` was given, at the start that of the processors."""
@@ -179,9 +179,7 @@ def set_default_tensor_type(t: Any) -> None:
     """Set the default dtype by a legacy tensor type (deprecated)."""
 
 def set_deterministic_debug_mode(debug_mode: Any) -> None: ...
-def set_float32_matmul_precision(precision: _str) -> None:
-    """Accepted: products are computed in the tensors' own type."""
-
+def set_float32_matmul_precision(precision: _str) -> None: ...
 def set_flush_denormal(mode: _bool) -> _bool:
     """False: numbers too small for full precision are kept here."""
 

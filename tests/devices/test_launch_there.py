@@ -289,10 +289,12 @@ def test_which_kernel_a_product_takes(monkeypatch):
     large, thin, shallow = (64, 64, 64), (64, 15, 1024), (512, 512, 8)
 
     def way(sizes, stacks=1):
-        return _products._way(like, sizes, sizes[2], stacks)
+        return _products.choices.product(0, like.dtype, sizes, sizes[2], stacks)[0]
 
+    monkeypatch.setattr(_products.choices, "_chosen", {})  # by the facts, anew
     for is_cpu, name in ((True, "PACKED"), (False, "TILED")):
         monkeypatch.setattr(facts, "is_cpu", is_cpu)
+        _products.choices._chosen.clear()
         assert way(large) == name
         assert way(thin) == ""
         assert way((32, 32, 32)) == ""

@@ -209,11 +209,12 @@ def measure(device: int, date: str, how: str = "measured", seconds: float = 0.05
     best = row(device)._replace(device=numbered(device).facts.name, date=date, how=how)
     for name, (values, job) in _TRIED.items():
         now, kernels = getattr(best, name), best._replace(least_library=NEVER)
-        rows = {value: kernels._replace(**{name: value}) for value in {now, *values}}
+        tried: dict[int, dict[str, Any]] = {value: {name: value} for value in {now, *values}}
+        rows = {value: kernels._replace(**number) for value, number in tried.items()}
         times = _times(device, jobs[job], rows, seconds)
         fastest = min(times, key=times.__getitem__)
         if times[fastest] < 0.95 * times[now]:  # less is noise
-            best = best._replace(**{name: fastest})
+            best = best._replace(**tried[fastest])
     return best
 
 

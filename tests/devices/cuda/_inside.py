@@ -1,35 +1,36 @@
-"""Tests in a process of their own, where CUDA's driver is the stand-in and OpenCL is PoCL: a
-process looks for devices once.
+"""Each file of this folder runs in a pytest of its own, where CUDA's driver is the stand-in and
+OpenCL is PoCL: a process looks for devices once, and the tests of other folders look for them too.
 
-A file such as _answers.py has the tests as functions `test_...`; test_answers.py runs all of them
-in one process, and tells of each what it raised.
+pytest's process has a `Child` for the file whose tests run; `serve` is the child.
 """
 
-import json
+import contextlib
 import os
 import subprocess
 import sys
-import traceback
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import _standin
 import pytest
 
 HERE = Path(__file__).parent
-ALONE = pytest.mark.skipif(not _standin.compiler(), reason="no compiler (c++, CXX) is here")
 
 
-def environment(**variables):
+def environment():
     """The variables of a process that finds the stand-in."""
     library = str(_standin.library())
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent), *filter(None, sys.path)]),
+        "PYTEST_ADDOPTS": "",
         "RUSHLIGHT_CUDA_LIBRARY": library,
         "RUSHLIGHT_NVRTC_LIBRARY": library,
+        "RUSHLIGHT_CUBLAS_LIBRARY": "",  # not a card's
+        "RUSHLIGHT_CUDNN_LIBRARY": "",
         "RUSHLIGHT_KERNEL_CACHE": "",
         "RUSHLIGHT_CUDA": "",
-        **variables,
     }
 
 
@@ -42,29 +43,75 @@ def ran(*words, **how):
     return done.stdout
 
 
-def names(file):
-    """The names of the tests in a file of this folder."""
-    lines = (HERE / file).read_text().splitlines()
-    return [line[4 : line.index("(")] for line in lines if line.startswith("def test_")]
+class Child:
+    """The process in which a file's tests run."""
+
+    def __init__(self, config, path):
+        self.config, self.path = config, path
+        self.wire, there = Pipe()
+        self.log = TemporaryFile("w+")  # noqa: SIM115
+        program = f"import _inside; _inside.serve({there.fileno()}, {str(path)!r})"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            cwd=config.rootpath,
+            env=environment(),
+            pass_fds=[there.fileno()],
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+        )
+        there.close()
+
+    def reports(self, item, following):
+        """Those of a test, which is followed by another or by None."""
+        try:
+            self.wire.send((item.nodeid, following and following.nodeid))
+            found = self.wire.recv()
+        except (EOFError, OSError):
+            return [self.lost(item)]
+        load = self.config.hook.pytest_report_from_serializable
+        return [load(config=self.config, data=data) for data in found]
+
+    def lost(self, item):
+        """The report of a test whose process has ended."""
+        code = self.process.wait()
+        self.log.seek(0)
+        words = f"the process ended with {code}\n{self.log.read()[-3000:]}"
+        names = item.nodeid, item.location, dict.fromkeys(item.keywords, 1)
+        return pytest.TestReport(*names, "failed", words, "call")
+
+    def end(self):
+        self.wire.close()
+        self.process.wait()
+        self.log.close()
 
 
-def results(file):
-    """Of each test of a file what it raised, or an empty text."""
-    return json.loads(ran(HERE / "_inside.py", file).splitlines()[-1])
+class Server:
+    """Runs the tests that are named, and answers by their reports."""
+
+    def __init__(self, wire):
+        self.wire, self.found = wire, []
+
+    def pytest_runtestloop(self, session):
+        self.config, items = session.config, {item.nodeid: item for item in session.items}
+        with contextlib.suppress(EOFError):
+            while True:
+                name, following = self.wire.recv()
+                item, following = items[name], items.get(following)
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                self.wire.send(self.found)
+                self.found = []
+        return True
+
+    def pytest_runtest_logreport(self, report):
+        save = self.config.hook.pytest_report_to_serializable
+        self.found.append(save(config=self.config, report=report))
 
 
-def _one(test):
-    try:
-        test()
-        assert _standin.opened().standin_violations() == 0, _standin.said()
-    except BaseException:
-        return traceback.format_exc()
-    return ""
+serving = False
 
 
-if __name__ == "__main__":
-    import _pocl
-
-    _pocl.prepare()
-    tests = __import__(sys.argv[1].removesuffix(".py"))
-    print(json.dumps({name: _one(getattr(tests, name)) for name in names(sys.argv[1])}))
+def serve(number, path):
+    """Be the child that runs a file's tests; number: of the end of a pipe."""
+    global serving
+    serving = True
+    pytest.main(["-p", "no:cacheprovider", path], plugins=[Server(Connection(number))])

@@ -1,14 +1,16 @@
-"""Products and convolutions by the tiles of NVIDIA's GPUs, computed by the stand-in: the child
-process of test_products_there.py. Prints for each case how far the result is from NumPy's in
-float64, in units of the bound, and the kernels that were started."""
-
-import json
-import os
-import sys
-from pathlib import Path
+"""Products and convolutions by the tiles of NVIDIA's GPUs, computed by the stand-in: for
+each case how far the result is from NumPy's in float64, in units of the bound, and the kernels that
+were started."""
 
 import numpy as np
+import pytest
 
+import rushlight as torch
+from rushlight._devices import choices
+from rushlight.ops.layers.there import convolution
+from rushlight.ops.matrix.there import products
+
+TILES = {"least_product": 0, "least_side": 1, "wide_groups": 1 << 30}
 KINDS = {  # unit roundoffs: of the result, of sums, and of factors before they are multiplied
     "float32": (2**-24, 2**-24, 0.0),
     "float64": (2**-53, 2**-53, 0.0),
@@ -45,14 +47,14 @@ def bound(kind, mass, want, terms):
 class Runner:
     """Computes on the stand-in what NumPy computes, and keeps the answers."""
 
-    def __init__(self, torch, choices, started):
-        self.torch, self.choices, self.started = torch, choices, started
+    def __init__(self, started):
+        self.started = started
         self.random, self.found = np.random.default_rng(3), {}
 
     def numbers(self, kind, *shape):
         """A tensor of the kind on the device, and its values in float64."""
-        dtype = getattr(self.torch, "float32" if kind == "tf32" else kind)
-        values = self.torch.tensor(self.random.standard_normal(shape)).to(dtype)
+        dtype = getattr(torch, "float32" if kind == "tf32" else kind)
+        values = torch.tensor(self.random.standard_normal(shape)).to(dtype)
         return values.to("cuda"), values.double().numpy()
 
     def tell(self, name, kind, have, want, mass, terms):
@@ -85,24 +87,24 @@ class Runner:
         bias, added = self.numbers(kind, *more.pop("bias"))
         if more["beta"] == 0:
             bias, added = bias * float("nan"), 0.0
-        function = self.torch.baddbmm if lead else self.torch.addmm
+        function = torch.baddbmm if lead else torch.addmm
         want = more["alpha"] * want + more["beta"] * added
         mass = abs(more["alpha"]) * mass + abs(more["beta"]) * np.abs(added)
         return self.tell(name, kind, function(bias, a, b, **more), want, mass, k)
 
     def products(self):
         for kind in KINDS:
-            self.torch.set_float32_matmul_precision("high" if kind == "tf32" else "highest")
+            torch.set_float32_matmul_precision("high" if kind == "tf32" else "highest")
             for way in WAYS:
                 for odd, sizes in ((0, SIZES), (1, SIZES[1:3])):
                     for m, n, k in sizes:
                         self.product(f"{kind} {way}", kind, m, n, k, way, odd=odd)
-        self.torch.set_float32_matmul_precision("highest")
+        torch.set_float32_matmul_precision("highest")
         for kind in ("float32", "bfloat16"):
-            with self.choices.using(8, wide_groups=0):
+            with choices.using(8, wide_groups=0):
                 for m, n, k in ((128, 128, 64), (129, 127, 67)):
                     self.product(f"{kind} wide", kind, m, n, k)
-            with self.choices.using(8, few_groups=12, least_terms=40):
+            with choices.using(8, few_groups=12, least_terms=40):
                 self.product(f"{kind} pieces", kind, 65, 64, 333, "nt")
                 more = {"bias": (64,), "alpha": 0.5, "beta": -2.0}
                 self.product(f"{kind} pieces added", kind, 65, 64, 333, "tn", **more)
@@ -120,7 +122,7 @@ class Runner:
         have, (g, seed) = a @ b.requires_grad_(), self.numbers(kind, 3, 2, 33, 17)
         name = f"{kind} spread"
         self.tell(name, kind, have, x @ y, np.abs(x) @ np.abs(y), 40)
-        (found,) = self.torch.autograd.grad(have, b, g)
+        (found,) = torch.autograd.grad(have, b, g)
         want = np.einsum("pqmk,pqmn->qkn", x, seed)
         mass = np.einsum("pqmk,pqmn->qkn", np.abs(x), np.abs(seed))
         self.tell(name, kind, found, want, mass, 3 * 33)
@@ -128,21 +130,21 @@ class Runner:
             self.product(f"{kind} empty", kind, *shape)
 
     def convolutions(self):
-        function = self.torch.nn.functional.conv2d
+        function = torch.nn.functional.conv2d
         for kind, geometry in CONVOLUTIONS:
             of_x, of_w, more = GEOMETRIES[geometry]
-            self.torch.set_float32_matmul_precision("high" if kind == "tf32" else "highest")
+            torch.set_float32_matmul_precision("high" if kind == "tf32" else "highest")
             for pieces in (1, 40):
-                with self.choices.using(8, few_groups=pieces, least_terms=50):
+                with choices.using(8, few_groups=pieces, least_terms=50):
                     self.convolution(f"{kind} {geometry}", kind, function, of_x, of_w, more)
-        self.torch.set_float32_matmul_precision("highest")
+        torch.set_float32_matmul_precision("highest")
 
     def convolution(self, name, kind, function, of_x, of_w, more):
         (x, a), (w, b) = self.numbers(kind, *of_x), self.numbers(kind, *of_w)
         bias, c = self.numbers(kind, of_w[0])
         have = function(x.requires_grad_(), w.requires_grad_(), bias, **more)
         g, seed = self.numbers(kind, *have.shape)
-        grads = self.torch.autograd.grad(have, (x, w), g)
+        grads = torch.autograd.grad(have, (x, w), g)
         exact, absolute = (convolved(f(a), f(b), f(seed), **more) for f in (np.positive, np.abs))
         spread = c[:, None, None]
         images, places = of_x[0], seed.shape[2] * seed.shape[3]
@@ -177,30 +179,17 @@ def convolved(x, w, g, stride=1, padding=0, dilation=1, groups=1):
     return out.reshape(g.shape), of_x[inner].reshape(x.shape), of_w.reshape(w.shape)
 
 
-def main():
-    sys.path.insert(0, str(Path(__file__).parent))
-    import _standin
-
-    library = str(_standin.library())
-    os.environ |= dict.fromkeys(("RUSHLIGHT_CUDA_LIBRARY", "RUSHLIGHT_NVRTC_LIBRARY"), library)
-    import rushlight as torch
-    from rushlight._devices import choices
-    from rushlight.ops.layers.there import convolution
-    from rushlight.ops.matrix.there import products
-
+def computed(what):
+    """The answers of a Runner's "products" or "convolutions"."""
     started = []
-    for module in (products, convolution):
+    with pytest.MonkeyPatch.context() as patch, choices.using(8, **TILES):
+        for module in (products, convolution):
 
-        def start(file, name, *args, _start=module.start, **more):
-            started.append(name)
-            _start(file, name, *args, **more)
+            def start(file, name, *args, _start=module.start, **more):
+                started.append(name)
+                _start(file, name, *args, **more)
 
-        module.start = start
-    runner = Runner(torch, choices, started)
-    with choices.using(8, least_product=0, least_side=1, wide_groups=1 << 30):
-        getattr(runner, sys.argv[1])()
-    print(json.dumps(runner.found))
-
-
-if __name__ == "__main__":
-    main()
+            patch.setattr(module, "start", start)
+        runner = Runner(started)
+        getattr(runner, what)()
+    return runner.found

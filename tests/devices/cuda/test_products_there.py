@@ -1,40 +1,18 @@
 """Products and convolutions by tiles, on the stand-in for CUDA's driver: against NumPy in float64,
 within bounds that follow from how many numbers are rounded. See _products.py."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-import _standin
 import pytest
-from _products import CONVOLUTIONS, KINDS, WAYS
-
-pytestmark = pytest.mark.skipif(not _standin.compiler(), reason="no compiler (c++, CXX) is here")
-HERE = Path(__file__).parent
-
-
-def ran(what):
-    """The answers of a child process: CUDA's devices are looked for once in a process."""
-    done = subprocess.run(
-        [sys.executable, str(HERE / "_products.py"), what],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-    )
-    assert not done.returncode, done.stderr[-3000:]
-    return json.loads(done.stdout)
+from _products import CONVOLUTIONS, KINDS, WAYS, computed
 
 
 @pytest.fixture(scope="module")
 def products():
-    return ran("products")
+    return computed("products")
 
 
 @pytest.fixture(scope="module")
 def convolutions():
-    return ran("convolutions")
+    return computed("convolutions")
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -4,17 +4,12 @@ Pointwise programs, reductions, softmax, norms and attention: of lengths around 
 from addresses that are no multiple of 16, with steps, NaN, infinities and nothing at all.
 """
 
-import _standin as standin
 import numpy as np
 import pytest
 
 import rushlight as torch
 from rushlight import _core
 
-pytestmark = [
-    pytest.mark.skipif(not standin.compiler(), reason="no compiler (c++, CXX) is here"),
-    pytest.mark.usefixtures("card"),
-]
 functional = torch.nn.functional
 LENGTHS = (1, 31, 32, 33, 1000, 4097)
 HALVES = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
@@ -22,11 +17,9 @@ ROUNDS = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, **HALVES}
 """By how much at most a number is changed that is rounded to a type, in parts of the number."""
 
 
-@pytest.fixture
-def card(monkeypatch):
-    """The stand-in is the driver, every program is compiled, and nothing goes by the host."""
-    for name in ("CUDA", "NVRTC"):
-        monkeypatch.setenv(f"RUSHLIGHT_{name}_LIBRARY", str(standin.library()))
+@pytest.fixture(autouse=True)
+def _card():
+    """Every program is compiled, and nothing goes by the host."""
     after, refused = _core.accelerator_compile_after(0), _core.accelerator_refuse_fallbacks(True)
     yield
     _core.accelerator_compile_after(after)

@@ -68,6 +68,10 @@ class _Convolution(NamedTuple):
     kind: str = ""  # "weight" for that gradient, which has no bias; "input"
 
     @property
+    def device(self) -> Any:
+        return self.a._accelerator
+
+    @property
     def plane(self) -> tuple[int, ...]:
         """The sizes of the places that the matrix's side of the product counts."""
         return tuple((self.r if self.kind == "weight" else self.v)[1:])
@@ -95,7 +99,7 @@ def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
     a, x, out = c.a, c.x, c.out
     if not out.numel():
         return out
-    added, device = None if bias is None else rows(bias), a._accelerator
+    added, device = None if bias is None else rows(bias), c.device
     columns, terms, chosen = prod(c.v), prod(c.r), choices.row(device)
     if numbered(device).facts.is_cpu and out.numel() * terms >= chosen.least_convolution:
         return _run_packed(c, added)
@@ -133,7 +137,7 @@ def _run_tiles(c: _Convolution, bias: Tensor | None, tile: int) -> Tensor:
     stacks, rows_, columns = given["stacks"], c.rows, given["columns"]
     count, groups = stacks * rows_ * columns, stacks * -(-rows_ // tile) * -(-columns // tile)
     terms = given["parts"] * given["depth"]
-    pieces = choices.pieces(a._accelerator, "TILES", groups, count, terms)
+    pieces = choices.pieces(c.device, "TILES", groups, count, terms)
     item, target = a.element_size(), c.out
     if pieces > 1:
         target = empty((pieces * count,), c.out, computed(c.out.dtype))
@@ -244,8 +248,7 @@ def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
         panels,
         max(
             1,
-            choices.row(a._accelerator).packed_bytes
-            // (terms * width * computed(x.dtype).itemsize),
+            choices.row(c.device).packed_bytes // (terms * width * computed(x.dtype).itemsize),
         ),
     )
 
