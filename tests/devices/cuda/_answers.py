@@ -263,3 +263,16 @@ def test_what_is_built():
     torch.cuda.set_sync_debug_mode(0)
     with raises(NotImplementedError, "torch.cuda.utilization is not there"):
         torch.cuda.utilization()
+
+
+# ---- programs as users have them
+
+
+def test_ranges_for_profilers():
+    nvtx = torch.cuda.nvtx
+    with nvtx.range("step {}", 3), torch.cuda.profiler.profile():
+        assert [nvtx.range_push("a"), nvtx.range_push("b"), nvtx.range_pop()] == [1, 2, 2]
+    assert [nvtx.range_pop(), nvtx.range_pop()] == [0, -2]
+    assert nvtx.mark("here") is None and nvtx.range_end(nvtx.range_start("c")) is None
+    torch.cuda.profiler.start()
+    torch.cuda.profiler.stop()
