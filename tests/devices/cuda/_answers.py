@@ -276,3 +276,33 @@ def test_ranges_for_profilers():
     assert nvtx.mark("here") is None and nvtx.range_end(nvtx.range_start("c")) is None
     torch.cuda.profiler.start()
     torch.cuda.profiler.stop()
+
+
+def test_precisions_by_their_newer_names():
+    """What PyTorch 2.13 answers in the same order."""
+    backends = torch.backends
+    products, convolutions = backends.cuda.matmul, backends.cudnn.conv
+    assert (backends.fp32_precision, products.fp32_precision) == ("none", "none")
+    assert (convolutions.fp32_precision, backends.cudnn.rnn.fp32_precision) == ("tf32", "tf32")
+    ones, exact = torch.ones(64, 64, device=CUDA), 1 + 2**-12  # more than TF32 holds
+    try:
+        for say, tf32 in [("tf32", True), ("ieee", False)]:
+            products.fp32_precision = say
+            assert products.fp32_precision == say and products.allow_tf32 == tf32
+            assert torch.get_float32_matmul_precision() == ("high" if tf32 else "highest")
+            assert (float((ones @ (ones * exact))[0, 0]) != 64 * exact) == tf32
+        backends.fp32_precision = "tf32"
+        assert products.fp32_precision == "ieee"
+        products.fp32_precision = "none"
+        assert products.fp32_precision == "tf32" and products.allow_tf32
+        with backends.flags(fp32_precision="ieee"):
+            assert products.fp32_precision == "ieee"
+        convolutions.fp32_precision = "ieee"
+        assert not backends.cudnn.allow_tf32
+        with raises(RuntimeError, "backend 'cuda' does not support precision 'bf16'"):
+            products.fp32_precision = "bf16"
+        with raises(RuntimeError, "Unknown precision: fast"):
+            convolutions.fp32_precision = "fast"
+    finally:
+        backends.fp32_precision, products.fp32_precision = "none", "none"
+        backends.cudnn.allow_tf32 = True
