@@ -62,7 +62,6 @@ matmul = _Matmul()
 """torch.backends.cuda.matmul."""
 
 
-
 class Convolutions:
     """`torch.backends.cudnn.conv`: the module's `allow_tf32` by its newer name."""
 

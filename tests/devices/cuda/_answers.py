@@ -306,3 +306,36 @@ def test_precisions_by_their_newer_names():
     finally:
         backends.fp32_precision, products.fp32_precision = "none", "none"
         backends.cudnn.allow_tf32 = True
+
+
+def test_generators_by_their_devices():
+    assert len(torch.cuda.default_generators) == 1
+    torch.cuda.default_generators[0].manual_seed(9)
+    assert torch.cuda.initial_seed() == 9 and torch.initial_seed() != 9
+    with raises(RuntimeError, "^Expected a 'cuda' device type for generator but found 'cpu'$"):
+        torch.rand(2, device=CUDA, generator=torch.Generator())
+    with raises(RuntimeError, "^Expected a 'cpu' device type for generator but found 'cuda'$"):
+        torch.rand(2, generator=torch.Generator("cuda"))
+
+
+def test_memory_that_is_not_there_is_counted():
+    def counted():
+        stats = torch.cuda.memory_stats()
+        return stats["num_ooms"], stats["num_alloc_retries"]
+
+    before = counted()
+    with raises(torch.cuda.OutOfMemoryError, "CUDA out of memory"):
+        torch.empty(1 << 40, device=CUDA)
+    assert counted() == (before[0] + 1, before[1] + 1)
+
+
+def test_what_reports_say():
+    from rushlight.utils.collect_env import get_env_info
+
+    found = get_env_info()
+    assert found.is_cuda_available == "True"
+    assert found.nvidia_gpu_models == f"GPU 0: {torch.cuda.get_device_name()}"
+    with torch.profiler.profile(with_stack=True) as prof:
+        torch.ones(3, device=CUDA).exp()
+    table = prof.key_averages().table
+    assert table(sort_by="self_cuda_time_total") == table(sort_by="self_device_time_total")
