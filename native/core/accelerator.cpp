@@ -601,7 +601,7 @@ PyObject* counts(PyObject*, PyObject* device) {
   const int number = static_cast<int>(PyLong_AsLong(device));
   if (PyErr_Occurred()) return nullptr;
   const devices::Counts c = devices::counts(number);
-  return Py_BuildValue("KKKKK", c.in_use, c.most_in_use, c.kept, c.most_kept, c.allocations);
+  return Py_BuildValue("KKKKKKK", c.in_use, c.most_in_use, c.kept, c.most_kept, c.allocations, c.retries, c.lacks);
 }
 
 template <auto f>
@@ -646,7 +646,8 @@ PyMethodDef kAcceleratorFunctions[] = {
     {"accelerator_attach", method_of<attach>(), METH_VARARGS, "What computes calls of an op, or of a kernel of the CPU, there."},
     {"accelerator_fits", method_of<fits>(), METH_VARARGS, "Whether arguments are of the types that a function takes."},
     {"accelerator_finish", method_of<finish>(), METH_O, "Waits until a device has done all."},
-    {"accelerator_counts", method_of<counts>(), METH_O, "Bytes in use, the most so far, kept, the most kept; allocations."},
+    {"accelerator_counts", method_of<counts>(), METH_O,
+     "Bytes in use, the most so far, kept, the most kept; allocations, second tries, failures."},
     {"accelerator_give_back", method_of<of_device<devices::give_back_kept>>(), METH_O,
      "What a device keeps for later goes to the system."},
     {"accelerator_reset_most", method_of<of_device<devices::reset_most>>(), METH_O, "The most in use is counted anew."},

@@ -169,10 +169,14 @@ Block take(int device, size_t bytes) {
     list->second.pop_back();
   } else {
     for (int attempt = 0; attempt < (s.capturing ? 1 : 2) && !memory; ++attempt) {
-      if (attempt) release_kept(s);
+      if (attempt) {
+        release_kept(s);
+        s.counts.retries += 1;
+      }
       if (capacity <= facts.largest_block && s.counts.kept + capacity <= facts.memory) memory = s.device->allocate(capacity);
     }
     if (!memory) {
+      s.counts.lacks += 1;
       throw OutOfMemory(title(device) + " out of memory. Tried to allocate " + mib(bytes) + ". Device " +
                         std::to_string(device % kOfAKind) + " (" + facts.name + ") has a total capacity of " + mib(facts.memory) +
                         ", blocks of at most " + mib(facts.largest_block) + ", and " + mib(s.counts.in_use) +

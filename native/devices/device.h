@@ -112,7 +112,7 @@ void give(const Block& block);
 void give_back_kept(int device);  // what is kept for later goes to the system
 
 struct Counts {
-  uint64_t in_use, most_in_use, kept, most_kept, allocations;
+  uint64_t in_use, most_in_use, kept, most_kept, allocations, retries, lacks;
 };
 Counts counts(int device);
 void reset_most(int device);

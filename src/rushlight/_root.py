@@ -207,6 +207,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     >>> torch.set_float32_matmul_precision("highest")
     """
     if precision in ("highest", "high", "medium"):
+        _switches.matmul.fp32_precision = "ieee" if precision == "highest" else "tf32"
         _switches.matmul.precision = precision
     else:
         _errors.warn(f"{precision} is not one of 'highest', 'high', or 'medium': nothing changes")

@@ -11,30 +11,71 @@ from .. import _core
 Switch = bool | int | str | None
 
 
+_modules: dict[str, dict[str, object]] = {}
+"""The names of modules with `flags`, by the modules' last words."""
+
+
+def _known(precision: str) -> str:
+    if precision == "bf16":
+        raise RuntimeError("backend 'cuda' does not support precision 'bf16'")
+    if precision not in ("none", "ieee", "tf32"):
+        raise RuntimeError(f"Unknown precision: {precision}")
+    return precision
+
+
+def _general() -> str:
+    """The precision of what has none of its own: that of cudnn, else of all backends."""
+    told = (_modules.get(name, {}).get("fp32_precision") for name in ("cudnn", "backends"))
+    return next((str(word) for word in told if word not in (None, "none")), "none")
+
+
 class _Matmul:
     """How products may be computed; allow_tf32: float32 numbers with 10 bits of their fractions."""
 
     precision = "highest"
     """torch.get_float32_matmul_precision()."""
+    _own = "none"
+
+    @property
+    def fp32_precision(self) -> str:
+        return self._own if self._own != "none" else _general()
+
+    @fp32_precision.setter
+    def fp32_precision(self, precision: str) -> None:
+        self._own = _known(precision)
+        self.precision = "high" if precision == "tf32" else "highest"
 
     @property
     def allow_tf32(self) -> bool:
-        return self.precision != "highest"
+        return self.fp32_precision == "tf32"
 
     @allow_tf32.setter
     def allow_tf32(self, allowed: bool) -> None:
-        self.precision = "high" if allowed else "highest"
+        self.fp32_precision = "tf32" if allowed else "ieee"
 
     allow_fp16_reduced_precision_reduction = True
     allow_bf16_reduced_precision_reduction = True
+    allow_fp16_accumulation = False
 
 
 matmul = _Matmul()
 """torch.backends.cuda.matmul."""
 
 
-_modules: dict[str, dict[str, object]] = {}
-"""The names of modules with `flags`, by the modules' last words."""
+class Convolutions:
+    """`torch.backends.cudnn.conv`: the module's `allow_tf32` by its newer name."""
+
+    def __init__(self, names: dict[str, object]) -> None:
+        self._names = names
+
+    @property
+    def fp32_precision(self) -> str:
+        return "tf32" if self._names["allow_tf32"] else "ieee"
+
+    @fp32_precision.setter
+    def fp32_precision(self, precision: str) -> None:
+        found = _general() if _known(precision) == "none" else precision
+        self._names["allow_tf32"] = found == "tf32"
 
 
 def switched(module: str, name: str, usual: bool) -> bool:

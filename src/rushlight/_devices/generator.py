@@ -285,7 +285,7 @@ def place_of(generator: Any, number: int) -> Place:
 
 def _refuse(wanted: device, generator: Generator) -> None:
     raise RuntimeError(
-        f"Expected a '{wanted}' device type for generator but found '{generator.device}'"
+        f"Expected a '{wanted.type}' device type for generator but found '{generator.device.type}'"
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import count as numbers_from
 from typing import Any, ClassVar, NoReturn
@@ -171,8 +171,8 @@ class Answers:
 
     # ---- memory
 
-    def _counts(self, device: object) -> tuple[int, int, int, int, int]:
-        found: tuple[int, int, int, int, int] = _core.accelerator_counts(self.number_of(device))
+    def _counts(self, device: object) -> tuple[int, ...]:
+        found: tuple[int, ...] = _core.accelerator_counts(self.number_of(device))
         return found
 
     def memory_allocated(self, device: object = None) -> int:
@@ -193,7 +193,7 @@ class Answers:
 
     def memory_stats(self, device: object = None) -> OrderedDict[str, Any]:
         """The same numbers by PyTorch's names."""
-        now, most, kept, most_kept, calls = self._counts(device)
+        now, most, kept, most_kept, calls, again, lacks = self._counts(device)
         return OrderedDict(
             {
                 "active_bytes.all.current": now,
@@ -203,6 +203,8 @@ class Answers:
                 "allocation.all.allocated": calls,
                 "reserved_bytes.all.current": kept,
                 "reserved_bytes.all.peak": most_kept,
+                "num_alloc_retries": again,
+                "num_ooms": lacks,
             }
         )
 
@@ -559,6 +561,19 @@ def _refused(kind: str, name: str) -> Callable[..., NoReturn]:
     return refuse
 
 
+class Generators(Sequence[Any]):
+    """`default_generators`: one of each device of a kind."""
+
+    def __init__(self, of: Answers) -> None:
+        self._of = of
+
+    def __len__(self) -> int:
+        return self._of.count()
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._of._generators()[index]
+
+
 general: Answers = Answers(None)
 of_kind: Callable[[str], Answers] = cache(Answers)
 
@@ -616,6 +631,7 @@ def answers(kind: str) -> dict[str, Any]:
         "current_stream": of.current_stream,
         "default_stream": of.default_stream,
         "set_stream": of.set_stream,
+        "default_generators": Generators(of),
         "get_sync_debug_mode": of.sync_mode,
         "set_sync_debug_mode": of.set_sync_mode,
         "Stream": of.stream_type,

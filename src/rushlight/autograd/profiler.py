@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from functools import wraps
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -53,6 +54,11 @@ class _Times:
     def self_cpu_time_total_str(self) -> str:
         """`self_cpu_time_total` with its unit."""
         return _time(self.self_cpu_time_total)
+
+
+def _of_device(name: str) -> str:
+    """Times by their older names: those of "cuda" are of any device."""
+    return name.replace("cuda", "device")
 
 
 class Interval:
@@ -268,7 +274,7 @@ class EventList(_Events):
         if top_level_events_only:
             rows = [e for e in rows if getattr(e, "cpu_parent", None) is None]
         if sort_by is not None:
-            rows.sort(key=lambda e: getattr(e, sort_by), reverse=True)
+            rows.sort(key=attrgetter(_of_device(sort_by)), reverse=True)
         total = sum(e.self_cpu_time_total for e in rows) or 1.0
         everything = sum(e.cpu_time_total for e in rows if getattr(e, "cpu_parent", None) is None)
         everything = everything if rows and isinstance(rows[0], FunctionEvent) else total
@@ -479,7 +485,7 @@ class profile:
         sums: Counter[str] = Counter()
         for event in self._events():
             if event.stack:
-                sums[";".join(reversed(event.stack))] += int(getattr(event, metric))
+                sums[";".join(reversed(event.stack))] += int(getattr(event, _of_device(metric)))
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(f"{stack} {total}\n" for stack, total in sums.items() if total > 0)
 

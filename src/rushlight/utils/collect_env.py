@@ -11,8 +11,10 @@ import sys
 from importlib import metadata
 from typing import Any, NamedTuple
 
+from .._base.device import cuda_is_here
 from .._base.missing import missing_name as _missing_name
 from .._base.version import TORCH_VERSION
+from .._torch._present_device import of_kind
 
 __all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main", "run"]
 
@@ -107,6 +109,13 @@ def get_gpu_info(run_lambda: Any) -> str | None:
     return re.sub(r" \(UUID: .+?\)", "", out) if status == 0 else None
 
 
+def _models() -> str | None:
+    """The same by the driver of CUDA."""
+    cuda = of_kind("cuda")
+    names = [f"GPU {n}: {cuda.name(n)}" for n in range(cuda.count() if cuda_is_here() else 0)]
+    return "\n".join(names) or None
+
+
 def get_cpu_info(run_lambda: Any) -> str:
     """The text of `lscpu`."""
     status, out, error = run_lambda("lscpu")
@@ -133,11 +142,11 @@ def get_env_info() -> SystemEnv:
         libc_version="-".join(platform.libc_ver()),
         python_version=f"{' '.join(sys.version.split())} ({bits}-bit runtime)",
         python_platform=get_python_platform(),
-        is_cuda_available="False",
+        is_cuda_available=str(cuda_is_here()),
         cuda_runtime_version=None,
         cuda_module_loading="N/A",
         nvidia_driver_version=get_nvidia_driver_version(run),
-        nvidia_gpu_models=get_gpu_info(run),
+        nvidia_gpu_models=get_gpu_info(run) or _models(),
         cudnn_version=None,
         is_xpu_available="False",
         pip_version="pip3",

@@ -304,3 +304,79 @@ def test_a_script_with_scaled_gradients_in_float16(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(SCALED)
     assert ran("-m", "rushlight", "run", script, cwd=tmp_path) == "True 65536.0\n"
+
+
+# ---- programs as users have them
+
+
+def test_ranges_for_profilers():
+    nvtx = torch.cuda.nvtx
+    with nvtx.range("step {}", 3), torch.cuda.profiler.profile():
+        assert [nvtx.range_push("a"), nvtx.range_push("b"), nvtx.range_pop()] == [1, 2, 2]
+    assert [nvtx.range_pop(), nvtx.range_pop()] == [0, -2]
+    assert nvtx.mark("here") is None and nvtx.range_end(nvtx.range_start("c")) is None
+    torch.cuda.profiler.start()
+    torch.cuda.profiler.stop()
+
+
+def test_precisions_by_their_newer_names():
+    """What PyTorch 2.13 answers in the same order."""
+    backends = torch.backends
+    products, convolutions = backends.cuda.matmul, backends.cudnn.conv
+    assert (backends.fp32_precision, products.fp32_precision) == ("none", "none")
+    assert (convolutions.fp32_precision, backends.cudnn.rnn.fp32_precision) == ("tf32", "tf32")
+    ones, exact = torch.ones(64, 64, device=CUDA), 1 + 2**-12  # more than TF32 holds
+    try:
+        for say, tf32 in [("tf32", True), ("ieee", False)]:
+            products.fp32_precision = say
+            assert products.fp32_precision == say and products.allow_tf32 == tf32
+            assert torch.get_float32_matmul_precision() == ("high" if tf32 else "highest")
+            assert (float((ones @ (ones * exact))[0, 0]) != 64 * exact) == tf32
+        backends.fp32_precision = "tf32"
+        assert products.fp32_precision == "ieee"
+        products.fp32_precision = "none"
+        assert products.fp32_precision == "tf32" and products.allow_tf32
+        with backends.flags(fp32_precision="ieee"):
+            assert products.fp32_precision == "ieee"
+        convolutions.fp32_precision = "ieee"
+        assert not backends.cudnn.allow_tf32
+        with raises(RuntimeError, "backend 'cuda' does not support precision 'bf16'"):
+            products.fp32_precision = "bf16"
+        with raises(RuntimeError, "Unknown precision: fast"):
+            convolutions.fp32_precision = "fast"
+    finally:
+        backends.fp32_precision, products.fp32_precision = "none", "none"
+        backends.cudnn.allow_tf32 = True
+
+
+def test_generators_by_their_devices():
+    assert len(torch.cuda.default_generators) == 1
+    torch.cuda.default_generators[0].manual_seed(9)
+    assert torch.cuda.initial_seed() == 9 and torch.initial_seed() != 9
+    with raises(RuntimeError, "^Expected a 'cuda' device type for generator but found 'cpu'$"):
+        torch.rand(2, device=CUDA, generator=torch.Generator())
+    with raises(RuntimeError, "^Expected a 'cpu' device type for generator but found 'cuda'$"):
+        torch.rand(2, generator=torch.Generator("cuda"))
+
+
+def test_memory_that_is_not_there_is_counted():
+    def counted():
+        stats = torch.cuda.memory_stats()
+        return stats["num_ooms"], stats["num_alloc_retries"]
+
+    before = counted()
+    with raises(torch.cuda.OutOfMemoryError, "CUDA out of memory"):
+        torch.empty(1 << 40, device=CUDA)
+    assert counted() == (before[0] + 1, before[1] + 1)
+
+
+def test_what_reports_say():
+    from rushlight.utils.collect_env import get_env_info
+
+    found = get_env_info()
+    assert found.is_cuda_available == "True"
+    assert found.nvidia_gpu_models == f"GPU 0: {torch.cuda.get_device_name()}"
+    with torch.profiler.profile(with_stack=True) as prof:
+        torch.ones(3, device=CUDA).exp()
+    table = prof.key_averages().table
+    assert table(sort_by="self_cuda_time_total") == table(sort_by="self_device_time_total")

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .._base.missing import missing_name as _missing_name
+from .._base.switches import switches as _switches
 from . import cuda, cudnn, mkldnn, mps
 
 __all__ = ["cuda", "cudnn", "mkldnn", "mps"]
 
 fp32_precision = "none"
+flags, set_flags = _switches(globals(), fp32_precision="none")
 
 
 def flags_frozen() -> bool:

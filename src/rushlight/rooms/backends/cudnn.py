@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._base.missing import missing_name as _missing_name
+from .._base.switches import Convolutions as _Convolutions
 from .._base.switches import switches as _switches
 
 enabled = True
@@ -15,6 +16,7 @@ deterministic = False
 allow_tf32 = True
 benchmark_limit: int | None = 10
 fp32_precision = "none"
+conv = _Convolutions(globals())
 
 flags: Callable[..., Any]
 set_flags: Callable[..., Any]
