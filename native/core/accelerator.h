@@ -37,11 +37,12 @@ std::string asked_of_device();  // the name of the op or kernel that this thread
 bool has_kernels_there(PyObject* kernel);  // whether a kernel of the CPU has any on accelerators
 There*& there_of(PyCFunction method);  // of a kernel of the CPU, by what Python calls, or nullptr
 
-// Raises that the device itself met an error, with the call that asked the device last. CUDA tells at some later call.
+// Raises that the device itself met an error, with the call that asked the device last. CUDA tells
+// at some later call.
 void raise_broken(const char* said);
 
-// The memory of reports, and the number of the call that begins, for a kernel that reports numbers of a kind ("index"). False with an
-// exception.
+// The memory of reports, and the number of the call that begins, for a kernel that reports numbers
+// of a kind ("index"). False with an exception.
 bool begin_report(DeviceType device, const std::string& what, const Tensor** memory, int64_t* call);
 // Raises what kernels reported of numbers that they could not use: after a wait for the device. -1 with an exception.
 int check_reports(DeviceType device);

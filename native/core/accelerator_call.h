@@ -20,9 +20,10 @@ typedef struct {
   i64 count, sizes[DIMS], out_strides[DIMS], strides[INPUTS][DIMS], places[INPUTS], out_place, scalars[INPUTS];
 } Call;
 
-// Tensors that one launch computes: several lists, whose tensors at one place go together. A place has in `words` the number of its
-// first group, how many elements a tensor there has, and the address of each list's tensor. before: groups of the launches before, where the
-// lists are too long for one.
+// Tensors that one launch computes: several lists, whose tensors at one place go together. A place
+// has in `words` the number of its first group, how many elements a tensor there has, and the
+// address of each list's tensor. before: groups of the launches before, where the lists are too
+// long for one.
 typedef struct {
   i64 places, lists, before, words[TABLE];
 } Table;

@@ -29,7 +29,7 @@ template <class Held>
 void drop(const Held* held) {
   try {
     held->drop();
-  } catch (const devices::Failure&) {  // a driver that has failed, or that of a forked process, drops nothing more
+  } catch (const devices::Failure&) {  // drivers that failed, or are forked
   }
   delete held;
 }
@@ -153,7 +153,7 @@ PyObject* replay(PyObject*, PyObject* capsule) {
   Py_RETURN_NONE;
 }
 
-// ---------------------------------------------------------------- facts that are asked for one by one
+// ---------------------------------------------------------------- facts, one at a time
 
 PyObject* free_memory(PyObject*, PyObject* number) {
   const int device = device_of(number);

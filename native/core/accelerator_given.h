@@ -8,7 +8,8 @@
 
 namespace rushlight {
 
-// A tensor is its memory and its place in bytes; an int 64 bits; None no memory; anything else its bytes.
+// A tensor is its memory and its place in bytes; an int 64 bits; None no memory; anything else its
+// bytes.
 struct Given {
   std::vector<devices::Argument> arguments;
   std::vector<int64_t> numbers;

@@ -35,16 +35,16 @@ PyObject* open_library_there(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// The result of a function that gets `args`: why a library did not compute the call, or "". before: devices::queued() before the
-// call.
+// The result of a function that gets `args`: why a library did not compute the call, or "". before:
+// devices::queued() before the call.
 PyObject* found(const std::string& why, PyCFunction function, PyObject* args, uint64_t before) {
   if (why.empty()) repeats::note_call(function, args, devices::queued() - before);
   else repeats::note_unlike();
   return PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
 }
 
-// accelerator_multiply(a, b, out, (rows, columns, depth, stacks), thrice (turned, line, stack), alpha,
-// beta, tf32, reduced): "", or why cuBLAS did not.
+// accelerator_multiply(a, b, out, (rows, columns, depth, stacks), thrice (turned, line, stack),
+// alpha, beta, tf32, reduced): "", or why cuBLAS did not.
 PyObject* multiply(PyObject*, PyObject* args) {
   PyObject* o[3];
   long long rows, columns, depth, stacks, lines[3], steps[3];

@@ -64,8 +64,8 @@ bool overlap(const Lists& lists) {
   return false;
 }
 
-// accelerator_alike(lists): whether the lists have one element type and one accelerator, equal layouts without gaps at each place,
-// and no memory that two tensors of the first list share.
+// accelerator_alike(lists): whether the lists have one element type and one accelerator, equal
+// layouts without gaps at each place, and no memory that two tensors of the first list share.
 PyObject* alike(PyObject*, PyObject* tuple) {
   Lists lists;
   if (!lists.read(tuple)) return nullptr;
@@ -88,9 +88,9 @@ PyObject* overlapping(PyObject*, PyObject* list) {
   return tuple && lists.read(tuple.get()) ? PyBool_FromLong(overlap(lists)) : nullptr;
 }
 
-// accelerator_launch_lists(kernel, group, chunk, lists, arguments): groups of `group` work items do `chunk` elements each of what is at
-// one place of the lists; the first argument of the kernel is a table. One launch has as many places as a table takes. How many groups
-// there were.
+// accelerator_launch_lists(kernel, group, chunk, lists, arguments): groups of `group` work items do
+// `chunk` elements each of what is at one place of the lists; the first argument of the kernel is a
+// table. One launch has as many places as a table takes. How many groups there were.
 PyObject* launch_lists(PyObject*, PyObject* args) {
   int kernel;
   Py_ssize_t group, chunk;
@@ -130,7 +130,8 @@ PyObject* launch_lists(PyObject*, PyObject* args) {
   return PyLong_FromLongLong(table.before);
 }
 
-// counted(tensors): adds one to each tensor; the new numbers. None, and nothing is changed, unless all are one float on the host.
+// counted(tensors): adds one to each tensor; the new numbers. None, and nothing is changed, unless
+// all are one float on the host.
 PyObject* counted(PyObject*, PyObject* list) {
   Lists lists;
   const Ref tuple(PyTuple_Pack(1, list));

@@ -58,7 +58,8 @@ struct Code {
 
 // Interpreting has cost about what compiling costs after so many elements times steps.
 std::atomic<uint64_t> worth_compiling{uint64_t{1} << 26};
-// The least that a run counts as on a device with warps, where few work items take as long as many: 16 runs are worth a kernel.
+// The least that a run counts as on a device with warps, where few work items take as long as many:
+// 16 runs are worth a kernel.
 constexpr uint64_t kLeast = uint64_t{1} << 22;
 
 // By what it is made of: programs that are alike share it. With `keeping` held.
@@ -175,8 +176,8 @@ int prepare(const Program& program, int with, DType compute, PyObject* const* op
   return 1;
 }
 
-// Facts that the kernels of programs.py count on where work items do neighbours: places fit into 32 bits, and rows of the last
-// dimension are filled by groups of neighbours.
+// Facts that the kernels of programs.py count on where work items do neighbours: places fit into 32
+// bits, and rows of the last dimension are filled by groups of neighbours.
 constexpr int kNarrow = 64, kEven = 128, kNeighbours = 8;
 
 int more_of_form(const Call& call) {
@@ -190,8 +191,8 @@ int more_of_form(const Call& call) {
   return (most < INT32_MAX ? kNarrow : 0) | (call.sizes[call.ndim - 1] % kNeighbours == 0 ? kEven : 0);
 }
 
-// How a kernel of its own goes through the operands: 0 where all lie densely and alike, else the number of dimensions, with what more
-// is known for a device with warps.
+// How a kernel of its own goes through the operands: 0 where all lie densely and alike, else the
+// number of dimensions, with what more is known for a device with warps.
 int form_of(const Call& call, int device) {
   const auto item = [](int type) { return static_cast<int64_t>(item_size(static_cast<DType>(type))); };
   const int more = warp_of(device) && call.ndim ? more_of_form(call) : 0;
@@ -203,7 +204,8 @@ int form_of(const Call& call, int device) {
   return dense ? 0 : 1 | more;
 }
 
-// The kernel of its own for a call; number -1 with an exception. `signature`: the types and the form.
+// The kernel of its own for a call; number -1 with an exception. `signature`: the types and the
+// form.
 Own compiled(const std::string& instructions, const Call& call, DType compute, int device, const std::string& signature) {
   PyObject* f = callbacks.specialised.get();
   const Ref answer(f ? PyObject_CallFunction(f, "iiy#y#iiii", device, static_cast<int>(compute), instructions.data(),

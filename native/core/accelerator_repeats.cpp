@@ -1,4 +1,5 @@
-// How a call is kept: its launches with, for each argument, where that comes from: a tensor of the call, one that was made, or a value.
+// How a call is kept: its launches with, for each argument, where that comes from: a tensor of the
+// call, one that was made, or a value.
 #include "core/accelerator_repeats.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr size_t kMostKept = 1 << 14, kMostTensors = 64;
 constexpr int kTries = 4;
-constexpr int64_t kEven = 64;  // a kernel may be chosen by whether an address is a multiple of so many bytes
+constexpr int64_t kEven = 64;  // multiples by which kernels are chosen
 
 // An argument of a launch, or a result.
 struct Value {
@@ -499,7 +500,8 @@ PyObject* unlike(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// asked(function): the answer of a function on which the launches of this call depend: a switch of the program.
+// asked(function): the answer of a function on which the launches of this call depend: a switch of
+// the program.
 PyObject* asked(PyObject*, PyObject* function) {
   Ref answer(PyObject_CallNoArgs(function));
   if (answer && watched) watched->found.switches.emplace_back(Ref::borrow(function), Ref::borrow(answer.get()));

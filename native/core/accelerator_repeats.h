@@ -1,5 +1,6 @@
-// Calls of accelerators' kernels that are made again: what Python's function started at the first call is started at the next without
-// Python, where both calls have arguments of the same types, layouts and numbers.
+// Calls of accelerators' kernels that are made again: what Python's function started at the first
+// call is started at the next without Python, where both calls have arguments of the same types,
+// layouts and numbers.
 #pragma once
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ Key key_of(const There& there, PyObject* const* args, Py_ssize_t n, bool writes)
 // Whether such a call was kept; then it is made: a new reference, nullptr with an exception.
 bool again(Key& key, PyObject** result);
 
-// While it lives, what this thread starts is noted for `key`; nested ones are part of the outermost.
+// While it lives, what this thread starts is noted for `key`; nested ones are part of the
+// outermost.
 class Watch {
  public:
   explicit Watch(const Key& key);

@@ -26,7 +26,7 @@ struct Storage {
     kFixed = 4,  // a program has its address (numpy()): it cannot grow
     kPrivate = 8,  // foreign, but nobody else's: what NumPy made here. It can grow
     kConstant = 16,  // of the library, which never writes it again
-    kPinned = 32,  // a program wants to copy it to a device without waiting, as all memory is copied
+    kPinned = 32,  // said to be copied to devices without waiting
   };
   std::atomic<Py_ssize_t> references;
   char* data;  // nullptr: nothing in it, or a device without memory. Of an accelerator: no address, see accelerator.h

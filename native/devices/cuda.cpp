@@ -1,5 +1,6 @@
-// Devices that CUDA's driver gives: libcuda for memory, copies and launches, NVRTC for texts. Both are opened at run time, and no
-// toolkit is needed to build. A call here is the manual's call of the same name (CUDA Driver API; NVRTC), with its result checked.
+// Devices that CUDA's driver gives: libcuda for memory, copies and launches, NVRTC for texts. Both
+// are opened at run time, and no toolkit is needed to build. A call here is the manual's call of
+// the same name (CUDA Driver API; NVRTC), with its result checked.
 #include <cstring>
 #include <mutex>
 #include <sstream>
@@ -224,7 +225,8 @@ class Cuda final : public Device {
     return code != kNotReady;
   }
 
-  // Every thread says which context its calls are of. The first call makes the context, which takes a part of a second.
+  // Every thread says which context its calls are of. The first call makes the context, which takes
+  // a part of a second.
   void enter() {
     std::call_once(entered, [this] {
       CHECK(cuDevicePrimaryCtxRetain, &context, id);

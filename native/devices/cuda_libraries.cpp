@@ -99,7 +99,8 @@ void open_cublas(int device, const std::string& path) {
     blas.call = functions_of(path, static_cast<Blas*>(nullptr));
     CHECK_BLAS(cublasCreate_v2, &blas.handle);
     CHECK_BLAS(cublasSetStream_v2, blas.handle, queue);
-    // Memory of our own, and so much, is the manual's advice for graphs; another stream takes it away.
+    // Memory of our own, and so much, is the manual's advice for graphs; another stream takes it
+    // away.
     const Block space = take(device, size_t{facts_of(device)->capability[0] >= 9 ? 32U : 8U} << 20);
     CHECK_BLAS(cublasSetWorkspace_v2, blas.handle, space.memory, space.bytes);
   });

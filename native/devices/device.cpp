@@ -41,7 +41,7 @@ struct Slot {
   int capturing = 0;  // the number of the graph
 };
 
-// What the queue was given while it was captured. Dropped: handle is nullptr and the pool is empty.
+// Launches of a capture. Dropped: handle is nullptr and the pool is empty.
 struct Graph {
   int device;
   void* handle = nullptr;
@@ -300,7 +300,7 @@ void launch(int kernel, size_t items, size_t group, const std::vector<Argument>&
   if (!items) return;
   ++queued_here;
   State& s = state();
-  const std::lock_guard<std::mutex> guard(s.lock);  // drivers may set a kernel's arguments one by one
+  const std::lock_guard<std::mutex> guard(s.lock);  // for a kernel's arguments
   const Kernel k = s.kernels.at(static_cast<size_t>(kernel));
   Slot& slot = slot_of(k.device);
   size_t bytes = 0;

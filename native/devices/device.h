@@ -1,7 +1,8 @@
-// Accelerators: memory, copies, programs and kernels, whichever driver gives them (opencl.cpp, cuda.cpp). Nothing here knows Python.
+// Accelerators: memory, copies, programs and kernels, whichever driver gives them (opencl.cpp,
+// cuda.cpp). Nothing here knows Python.
 //
-// All functions throw Failure. Work is queued in order, so memory that is given back may be taken again at once: what was queued
-// before is done before. Calls are safe from several threads.
+// All functions throw Failure. Work is queued in order, so memory that is given back may be taken
+// again at once: what was queued before is done before. Calls are safe from several threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,8 @@ struct Failure : std::runtime_error {
 struct OutOfMemory : Failure {
   using Failure::Failure;
 };
-// What the device itself met, such as an address that is none. CUDA's devices do nothing more in this process then.
+// An error that the device itself met, such as an address that is none. CUDA's devices do nothing
+// more in this process then.
 struct Broken : Failure {
   using Failure::Failure;
 };
@@ -43,7 +45,7 @@ struct Argument {
   const void* value;  // of memory: Block::memory's address; nullptr: no memory
 };
 
-// What a driver does for one of its devices. `memory`, `program` and `kernel` are the driver's own handles.
+// A device as its driver serves it. `memory`, `program` and `kernel` are the driver's own handles.
 class Device {
  public:
   Facts facts;
@@ -55,12 +57,14 @@ class Device {
   virtual void* allocate(size_t bytes) = 0;  // nullptr: too little memory
   virtual void release(void* memory) = 0;
   virtual char* host_memory(size_t bytes) = 0;  // for `write`; kept for ever
-  // Copies of bytes. `read` is done when it returns; what `write` reads stays as it is until the queue was waited for.
+  // Copies of bytes. `read` is done when it returns; what `write` reads stays as it is until the
+  // queue was waited for.
   virtual void read(void* from, size_t at, void* to, size_t bytes) = 0;
   virtual void write(void* to, size_t at, const void* from, size_t bytes) = 0;
   virtual void copy(void* from, size_t from_at, void* to, size_t to_at, size_t bytes) = 0;
   virtual void finish() = 0;
-  // A program of a text, or of what the driver made of the text in an earlier process; nullptr where the driver refuses that.
+  // A program of a text, or of what the driver made of the text in an earlier process; nullptr
+  // where the driver refuses that.
   virtual void* compile(const std::string& text, const std::string& options, const std::string& name, std::string* binary) = 0;
   virtual void* load(const std::string& binary, const std::string& options) = 0;
   virtual void* find(void* program, const std::string& name) = 0;
@@ -73,7 +77,8 @@ class Device {
   virtual void* queue() { return nullptr; }
   virtual int attribute(int which) const;  // CU_DEVICE_ATTRIBUTE_...: CUDA's only
 
-  // Marks in the queue, and what the queue was given between two points, to be run again. CUDA's only.
+  // Marks in the queue, and what the queue was given between two points, to be run again. CUDA's
+  // only.
   virtual void* new_event(bool timed);
   virtual void drop_event(void* event);
   virtual void record(void* event);
@@ -87,12 +92,14 @@ class Device {
   virtual void drop_graph(void* graph);
 };
 
-// How messages call a device's kind: OpenCL's are CUDA's in programs that are run with them in CUDA's place.
+// How messages call a device's kind: OpenCL's are CUDA's in programs that are run with them in
+// CUDA's place.
 bool shown_as_cuda();
 bool show_as_cuda(bool on);  // what it was
 std::string title(int device);
 
-// The devices of a library; of CUDA there are two libraries, apart by a line's end: the driver and NVRTC. Once more does nothing.
+// The devices of a library; of CUDA there are two libraries, apart by a line's end: the driver and
+// NVRTC. Once more does nothing.
 void open(Kind kind, const std::string& libraries);
 // How many devices a driver of CUDA has, without opening them; 0 where there is none.
 int count_cuda(const std::string& library);
@@ -117,8 +124,8 @@ struct Counts {
 Counts counts(int device);
 void reset_most(int device);
 
-// Copies of bytes. One to the host is done when it returns, and all that was queued before. `from` of one from the host may be changed
-// then: what the device has not read yet was copied aside.
+// Copies of bytes. One to the host is done when it returns, and all that was queued before. `from`
+// of one from the host may be changed then: what the device has not read yet was copied aside.
 void read(const Block& from, size_t at, void* to, size_t bytes);
 void write(const Block& to, size_t at, const void* from, size_t bytes);
 void copy(const Block& from, size_t from_at, const Block& to, size_t to_at, size_t bytes);
@@ -128,15 +135,17 @@ void finish(int device);
 // `binary`: the driver's binary from an earlier process, or empty; afterwards a new binary, if any.
 int kernel(int device, const std::string& text, const std::string& options, const std::string& name, std::string* binary);
 
-// How often this thread gave or took something from a device: launches and copies; or asked for its driver.
+// How often this thread gave or took something from a device: launches and copies; or asked for its
+// driver.
 uint64_t queued();
 
 // Queues `items` work items, in groups of `group`.
 void launch(int kernel, size_t items, size_t group, const std::vector<Argument>& arguments);
 
-// Between the two calls the device computes nothing: what it is given makes a graph, which `replay` runs as often as is wanted. Tensors
-// that were made meanwhile keep their places: their memory is of the graph's own pool, and goes to others when the graph is dropped.
-// Whatever waits for the device throws meanwhile. One graph at a time.
+// Between the two calls the device computes nothing: the launches make a graph, which `replay` runs
+// as often as is wanted. Tensors that were made meanwhile keep their places: their memory is
+// of the graph's own pool, and goes to others when the graph is dropped. Whatever waits for the
+// device throws meanwhile. One graph at a time.
 void begin_capture(int device);
 int end_capture(int device);  // a number
 void replay(int graph);

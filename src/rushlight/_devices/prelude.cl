@@ -1,10 +1,12 @@
 // One text for OpenCL C (1.2 and later) and CUDA C: what the two call differently, and how elements are read and written.
 //
-// A kernel is KERNEL name(parameters), or KERNEL_OF(n) name(parameters) where groups have n work items and not GROUP. A tensor is two
-// parameters, BUFFER(p): its memory, and where its first element lies in bytes. A struct is GIVEN, so that CUDA C makes no copy of the
-// struct for each work item. A row of work items is as long as the host says; ITEM is the number of one. Kernels look themselves
-// whether theirs is beyond the end, since rows are filled up to whole groups. Items of a group, MEMBER 0 to GROUP - 1 of group
-// GROUP_NUMBER, share what is LOCAL, and wait for each other at a BARRIER that all of them reach.
+// A kernel is KERNEL name(parameters), or KERNEL_OF(n) name(parameters) where groups have n work
+// items and not GROUP. A tensor is two parameters, BUFFER(p): its memory, and where its first
+// element lies in bytes. A struct is GIVEN, so that CUDA C makes no copy of the struct for each
+// work item. A row of work items is as long as the host says; ITEM is the number of one. Kernels
+// look themselves whether theirs is beyond the end, since rows are filled up to whole groups. Items
+// of a group, MEMBER 0 to GROUP - 1 of group GROUP_NUMBER, share what is LOCAL, and wait for each
+// other at a BARRIER that all of them reach.
 //
 // T is the type that a kernel computes in, named when the text is compiled: float, double or i64. WIDE says that double exists,
 // TYPE_<name of the dtype> is the number of an element type.

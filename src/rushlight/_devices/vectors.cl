@@ -1,7 +1,9 @@
-// Elements several at a time, and combinations of the values of a warp and of a group. For NVIDIA's GPUs alone.
+// Elements several at a time, and combinations of the values of a warp and of a group. For NVIDIA's
+// GPUs alone.
 //
-// Memory is fast where each work item takes 16 bytes at a time from an address that is a multiple of 16. A tensor may begin
-// elsewhere: `fetch` and `put` then go element by element, and rows are cut where the addresses are even (`skew_of`).
+// Memory is fast where each work item takes 16 bytes at a time from an address that is a multiple
+// of 16. A tensor may begin elsewhere: `fetch` and `put` then go element by element, and rows are
+// cut where the addresses are even (`skew_of`).
 #ifdef __CUDACC__
 #define WIDE_GROUP 256
 #define WHOLE_WARP 0xffffffffu
@@ -72,7 +74,8 @@ template <int TYPE, int N> FUNCTION void put_along(u8 *to, const T *values, i64 
 // How far a row's first element is beyond an address that is a multiple of N elements.
 template <int TYPE, int N> FUNCTION int skew_of(const u8 *row) { return (int)((u64)row / SIZE(TYPE) % N); }
 
-// N elements of a row of n from element `at` on, which may begin before the row and end after it: what is no element is 0.
+// N elements of a row of n from element `at` on, which may begin before the row and end after it:
+// what is no element is 0.
 template <int TYPE, int N> FUNCTION Few<TYPE, N> fetch_of_row(const u8 *row, i64 at, i64 n) {
   typedef Few<TYPE, N> Found;
   const u8 *from = row + at * SIZE(TYPE);
@@ -94,8 +97,8 @@ struct Most {
   static __device__ T of(T a, T b) { return a > b || a != a ? a : b; }
 };
 
-// The combination of the values of `per` neighbouring work items, the same for each of these: `per` is a power of two up to a warp, or
-// WIDE_GROUP. All work items of the group come here.
+// The combination of the values of `per` neighbouring work items, the same for each of these: `per`
+// is a power of two up to a warp, or WIDE_GROUP. All work items of the group come here.
 template <class How> FUNCTION T fold(T value, int per) {
   LOCAL T some[WIDE_GROUP / 32];
   for (int step = (per < 32 ? per : 32) / 2; step; step /= 2) value = How::of(value, __shfl_xor_sync(WHOLE_WARP, value, step));
@@ -109,9 +112,10 @@ template <class How> FUNCTION T fold(T value, int per) {
 }
 
 #ifdef HELD
-// Rows of elements of type X that `per` work items do together, which go through the rows several times. Each has pieces of EACH
-// neighbours, cut where addresses are even, so the first may begin before the row. HELD pieces are kept in registers; with 0 the rows
-// are too long for that, and are read each time.
+// Rows of elements of type X that `per` work items do together, which go through the rows several
+// times. Each has pieces of EACH neighbours, cut where addresses are even, so the first may begin
+// before the row. HELD pieces are kept in registers; with 0 the rows are too long for that, and are
+// read each time.
 enum { EACH = PER_16(X) };
 
 struct Pieces {

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from .._core import read_number
+from .._core import accelerator_is_capturing, read_number
 from .optimizer import Closure, Group, Optimizer
 from .optimizer import State as State
 
@@ -52,7 +52,7 @@ class FusedOptimizer(Optimizer):
     def step(self, closure: Closure | None = None) -> Any:
         """Updates the parameters once; `closure` computes the loss anew and returns it."""
         loss = None
-        if rl._core.accelerator_is_capturing(-1):
+        if accelerator_is_capturing(-1):
             self._check_captured()
         if closure is not None:
             with rl.enable_grad():

@@ -1,5 +1,6 @@
-// Steps of optimizers, and norms and scales of gradients. Every intermediate is rounded in the order of the separate tensor
-// operations, but those of halves are floats. A kernel takes one parameter, or on NVIDIA's GPUs all those of a table.
+// Steps of optimizers, and norms and scales of gradients. Every intermediate is rounded in the
+// order of the separate tensor operations, but those of halves are floats. A kernel takes one
+// parameter, or on NVIDIA's GPUs all those of a table.
 #ifdef REAL
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -121,7 +122,8 @@ struct Part {
   __device__ u8 *list(const Table &table, int k) const { return (u8 *)table.words[row + 2 + k]; }
 };
 
-// Calls `f` with the elements of a group's part, one of each list at a time. Bits of `read` and `written`: of which lists.
+// Calls `f` with the elements of a group's part, one of each list at a time. Bits of `read` and
+// `written`: of which lists.
 template <int LISTS, class F> FUNCTION void over(const Table &table, int read, int written, const F &f) {
   constexpr int N = PER_16(ELEMENT);
   const Part part(table);
@@ -155,7 +157,8 @@ KERNEL_OF(WIDE_GROUP) sgd_all(GIVEN Table table, GIVEN Sgd o) {
   over<3>(table, kept && !first ? 7 : 3, kept ? 5 : 1, [&](T *of) { of[0] = sgd_of(&o, of[0], of[1], &of[2]); });
 }
 
-// The numbers of steps where a table's last list has them, of an element type. type: -1 where they are in `Adam` already.
+// The numbers of steps where a table's last list has them, of an element type. type: -1 where they
+// are in `Adam` already.
 typedef struct {
   double lr, beta1, beta2;
   i64 type;

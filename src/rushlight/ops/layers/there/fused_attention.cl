@@ -1,9 +1,10 @@
-// Attention without a matrix of scores in memory, for NVIDIA's GPUs: a group keeps tiles of rows in shared memory, makes the scores of a
-// tile of queries and a tile of keys in registers, and goes on to the next tile. DEPTH is the size of a head, X the type of elements; M
-// is the mask's where there is one.
+// Attention without a matrix of scores in memory, for NVIDIA's GPUs: a group keeps tiles of rows in
+// shared memory, makes the scores of a tile of queries and a tile of keys in registers, and goes on
+// to the next tile. DEPTH is the size of a head, X the type of elements; M is the mask's where
+// there is one.
 //
-// A head has the matrix at place_of(&heads, head), with rows `row` bytes apart; heads of a group share keys and values. Logarithms of
-// sums of exponentials are as in attention.cl.
+// A head has the matrix at place_of(&heads, head), with rows `row` bytes apart; heads of a group
+// share keys and values. Logarithms of sums of exponentials are as in attention.cl.
 #if defined(__CUDACC__) && defined(DEPTH)
 #include "gpu.cl"
 #include "vectors.cl"
@@ -64,20 +65,23 @@ FUNCTION void slope_of(float *score, float *slope, const Problem &p, const u8 *m
   *slope = *score * (*slope - product);
 }
 
-// Gradients. Without BY_KEY a group has rows of queries, and goes through the keys: row_1 are queries, row_2 gradients of results,
-// column_1 keys, column_2 values; first becomes the gradient of queries. With BY_KEY a group has rows of keys, and goes through the
-// queries of all heads that share the keys: row_1 are keys, row_2 values, column_1 queries, column_2 gradients of results; first and
-// second become the gradients of keys and of values.
+// Gradients. Without BY_KEY a group has rows of queries, and goes through the keys: row_1 are
+// queries, row_2 gradients of results, column_1 keys, column_2 values; first becomes the gradient
+// of queries. With BY_KEY a group has rows of keys, and goes through the queries of all heads that
+// share the keys: row_1 are keys, row_2 values, column_1 queries, column_2 gradients of results;
+// first and second become the gradients of keys and of values.
 #define GRADIENT_PARAMETERS                                                                                                      \
   BUFFER(row_1), BUFFER(row_2), BUFFER(column_1), BUFFER(column_2), BUFFER(mask), BUFFER(sums), BUFFER(dots), BUFFER(first),     \
       BUFFER(second), GIVEN Problem p, GIVEN Rows of_row_1, GIVEN Rows of_row_2, GIVEN Rows of_column_1, GIVEN Rows of_column_2, \
       GIVEN Rows of_first, GIVEN Rows of_second, float scale
 
 #if X != TYPE_FLOAT32
-// ---- halves: by tensor cores. A warp has 16 rows of the scores; lane l holds of eight columns the two from 2 (l % 4) on, of row l / 4
-// and of the row eight below (the fragments of mma.m16n8k16).
+// ---- halves: by tensor cores
+// A warp has 16 rows of the scores; lane l holds of eight columns the two from 2 (l % 4) on, of row
+// l / 4 and of the row eight below (the fragments of mma.m16n8k16).
 
-enum { STEP = DEPTH + 8, KEYS = 64, LANE_ROWS = 2 };  // halves from row to row of a tile: eight rows lie in different banks
+// STEP: halves from row to row of a tile, so that eight rows lie in different banks.
+enum { STEP = DEPTH + 8, KEYS = 64, LANE_ROWS = 2 };
 #define LANE (MEMBER % 32)
 
 FUNCTION void multiply(float d[4], const u32 a[4], const u32 *b) {
@@ -98,7 +102,8 @@ FUNCTION void bring(u16 *tile, const u8 *from, i64 row, i64 first, i64 end, int 
   }
 }
 
-// The 16 rows from `row` on and 16 columns of a tile as a left factor; as a right factor with rows for columns, and as they are.
+// The 16 rows from `row` on and 16 columns of a tile as a left factor; as a right factor with rows
+// for columns, and as they are.
 FUNCTION void left_of(u32 a[4], const u16 *tile, int row, int column) {
   load_matrix_4(a, tile + (row + LANE % 16) * STEP + column + LANE / 16 * 8);
 }
@@ -145,7 +150,8 @@ KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out)
                       GIVEN Rows of_k, GIVEN Rows of_v, GIVEN Rows of_out, float scale) {
   __shared__ __align__(16) u16 tiles[2][KEYS * STEP];
   const i64 blocks = (p.queries + 63) / 64, head = GROUP_NUMBER / blocks;
-  const i64 begin = (blocks - 1 - GROUP_NUMBER % blocks) * 64, row = begin + MEMBER / 32 * 16;  // the longest of causal ones first
+  // The longest of causal ones first.
+  const i64 begin = (blocks - 1 - GROUP_NUMBER % blocks) * 64, row = begin + MEMBER / 32 * 16;
   const u8 *keys = head_of(k, k_at, of_k, head), *values = head_of(v, v_at, of_v, head);
   const i64 last = p.causal && begin + 64 < p.keys ? begin + 64 : p.keys;
   bring(tiles[0], head_of(q, q_at, of_q, head), of_q.row, begin, p.queries, 64, 128);
@@ -322,8 +328,9 @@ KERNEL_OF(ITEMS) attention_gradient(GRADIENT_PARAMETERS) {
 #endif
 
 #else
-// ---- float32: 128 work items have a tile of 16 * RUN rows and 8 * SPAN columns. Item i has rows i / 8 + 16 a and columns i % 8 + 8 b,
-// so that the items of a row are neighbours in a warp.
+// ---- float32
+// 128 work items have a tile of 16 * RUN rows and 8 * SPAN columns; item i rows i / 8 + 16 a and
+// columns i % 8 + 8 b, so that the items of a row are neighbours in a warp.
 
 #ifdef FORWARD
 enum { RUN = DEPTH > 64 ? 2 : 4, SPAN = 4 };
@@ -406,7 +413,8 @@ KERNEL_OF(128) attend(BUFFER(q), BUFFER(k), BUFFER(v), BUFFER(mask), BUFFER(out)
                       GIVEN Rows of_k, GIVEN Rows of_v, GIVEN Rows of_out, float scale) {
   __shared__ __align__(16) float queries[HIGH * STEP], tile[COLUMNS * STEP], weights[HIGH * P_STEP];
   const i64 blocks = (p.queries + HIGH - 1) / HIGH, head = GROUP_NUMBER / blocks;
-  const i64 begin = (blocks - 1 - GROUP_NUMBER % blocks) * HIGH;  // the longest of causal ones first
+  // The longest of causal ones first.
+  const i64 begin = (blocks - 1 - GROUP_NUMBER % blocks) * HIGH;
   const u8 *keys = head_of(k, k_at, of_k, head), *values = head_of(v, v_at, of_v, head);
   const i64 last = p.causal && begin + HIGH < p.keys ? begin + HIGH : p.keys;
   bring(queries, head_of(q, q_at, of_q, head), of_q.row, begin, p.queries, HIGH);

@@ -8,8 +8,8 @@
 // Which row, or which weight, the element at a place has.
 FUNCTION i64 index_at(i64 place, i64 inner, i64 count) { return rest_of(quotient(place, inner), count); }
 
-// Mean and one over the deviation of each row, whose parts are so many times `unit` elements; the running statistics move towards
-// those measured.
+// Mean and one over the deviation of each row, whose parts are so many times `unit` elements; the
+// running statistics move towards those measured.
 KERNEL statistics(BUFFER(means), BUFFER(squares), BUFFER(mean), BUFFER(rstd), BUFFER(running_mean), BUFFER(running_var), i64 rows,
                   i64 parts, i64 count, i64 unit, T eps, T momentum, i64 mean_type, i64 var_type) {
   if (ITEM >= rows) return;
@@ -47,8 +47,9 @@ KERNEL deviations(BUFFER(variance), BUFFER(rstd), i64 rows, T eps) {
 #include "vectors.cl"
 
 #ifdef HELD
-// Of a piece of a row the weights, or a number where there are none. W is the type of weights. Those of layers lie like a row; others
-// are those of `inner` neighbours each, and begin again after so many rows.
+// Of a piece of a row the weights, or a number where there are none. W is the type of weights.
+// Those of layers lie like a row; others are those of `inner` neighbours each, and begin again
+// after so many rows.
 FUNCTION void weights_of(const Pieces &pieces, int k, const u8 *weights, i64 row, i64 inner, i64 groups, T none, T *to) {
   if (!weights || !inner) {
     const Few<W, EACH> few = weights ? fetch_of_row<W, EACH>(weights, pieces.at(k), pieces.length) : Few<W, EACH>();
@@ -98,7 +99,8 @@ KERNEL_OF(WIDE_GROUP) norm_rows(BUFFER(x), BUFFER(weight), BUFFER(bias), BUFFER(
   store(rstd, rstd_at + row * SIZE(X), X, scale);
 }
 
-// The gradient of x. `again`: the statistics are measured, since those kept were rounded, and written.
+// The gradient of x. `again`: the statistics are measured, since those kept were rounded, and
+// written.
 KERNEL_OF(WIDE_GROUP) norm_rows_gradient(BUFFER(g), BUFFER(x), BUFFER(weight), BUFFER(mean), BUFFER(rstd), BUFFER(out), i64 rows,
                                          i64 length, i64 per, i64 inner, i64 groups, i64 again, T eps) {
   const i64 row = quotient(ITEM, per), place = row * length * SIZE(X);
@@ -141,8 +143,8 @@ enum { EACH = PER_16(X), ROUNDS = 4 };
 #define AT_ONCE EACH
 #endif
 
-// Of a part of the rows of a matrix, for each column: the sums of g, and of g times the normalized x, whose statistics are of rows,
-// or of columns.
+// Of a part of the rows of a matrix, for each column: the sums of g, and of g times the normalized
+// x, whose statistics are of rows, or of columns.
 KERNEL_OF(WIDE_GROUP) column_products(BUFFER(g), BUFFER(x), BUFFER(mean), BUFFER(rstd), BUFFER(plain), BUFFER(along), i64 rows,
                                       i64 columns, i64 parts, i64 across, i64 by_column) {
   LOCAL T all[2][WIDE_GROUP * EACH];
@@ -193,7 +195,8 @@ KERNEL_OF(WIDE_GROUP) column_products(BUFFER(g), BUFFER(x), BUFFER(mean), BUFFER
   }
 }
 
-// The part of a row that a group goes through: AT_ONCE neighbours at a time, of which `inner` is a multiple.
+// The part of a row that a group goes through: AT_ONCE neighbours at a time, of which `inner` is a
+// multiple.
 typedef struct {
   i64 first, last, row, inner, step;
 } Span;
@@ -300,7 +303,8 @@ KERNEL_OF(WIDE_GROUP) span_moments(BUFFER(x), BUFFER(means), BUFFER(squares), i6
   OF(T, squares)[GROUP_NUMBER] = sum;
 }
 
-// Of the parts of rows: the sums of g and of g times the normalized x. The statistics are those of row (i / row_inner) % row_count.
+// Of the parts of rows: the sums of g and of g times the normalized x. The statistics are those of
+// row (i / row_inner) % row_count.
 KERNEL_OF(WIDE_GROUP) span_products(BUFFER(g), BUFFER(x), BUFFER(mean), BUFFER(rstd), BUFFER(plain), BUFFER(along), i64 rows,
                                     i64 parts, i64 count, i64 inner, i64 step, i64 row_inner, i64 row_count) {
   const Span s = span_of(rows, parts, count, inner, step);

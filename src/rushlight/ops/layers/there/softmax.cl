@@ -3,7 +3,8 @@
 
 #if defined(GROUPS)
 
-// For GPUs of which no more is known: a group does a long row of neighbours, so that its members read neighbours.
+// For GPUs of which no more is known: a group does a long row of neighbours, so that its members
+// read neighbours.
 #define FOLD(wanted)                                                          \
   BARRIER;                                                                    \
   for (int step = GROUP / 2; step; step /= 2) {                               \

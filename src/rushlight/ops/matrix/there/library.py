@@ -70,7 +70,7 @@ _Laid = tuple[bool, int, int]
 
 
 def _allowed() -> tuple[bool, bool, bool]:
-    """What programs allow: TF32, and sums of float16 and of bfloat16 in parts of that type."""
+    """Whether programs allow TF32, and sums of float16 and of bfloat16 in parts of that type."""
     matmul = switches.matmul
     return (
         bool(matmul.allow_tf32),

@@ -31,7 +31,7 @@ constexpr int ITEMS = 256, BYTES = SIZE(STORED), PER = 16 / BYTES;
 #ifdef MULTIPLY
 constexpr int STAGES = 3, AHEAD = 2, SLICE = 64 / BYTES;
 #else
-constexpr int STAGES = 2, AHEAD = 1, SLICE = ITEMS * PER / ROWS;  // a chunk of each operand for each item
+constexpr int STAGES = 2, AHEAD = 1, SLICE = ITEMS * PER / ROWS;  // chunks of operands
 #endif
 union Chunk {
   uint4 whole;

@@ -194,7 +194,8 @@ KERNEL has(BUFFER(x), BUFFER(value), BUFFER(out), GIVEN Layout shown, GIVEN Layo
 
 // X, HOW and TAKEN: the type of the elements, how they are combined, and what is taken of them.
 #include "vectors.cl"
-enum { EACH = PER_16(X), ROUNDS = 4, TURNS = 8 };  // neighbours, such read at once, and how often before a block is added
+// Neighbours, such read at once, and how often before a block is added.
+enum { EACH = PER_16(X), ROUNDS = 4, TURNS = 8 };
 
 struct Two {
   static __device__ T of(T a, T b) {
@@ -247,8 +248,8 @@ KERNEL_OF(WIDE_GROUP) reduce_rows(BUFFER(x), BUFFER(shift), BUFFER(out), GIVEN L
   store(out, out_at + task * SIZE(out_type), (int)out_type, finished(total, finish, number, moved));
 }
 
-// Columns: elements `down` bytes apart, of which neighbours are read together; a group does `across` * EACH columns of a part of
-// the rows. Results of parts come part by part.
+// Columns: elements `down` bytes apart, of which neighbours are read together; a group does
+// `across` * EACH columns of a part of the rows. Results of parts come part by part.
 KERNEL_OF(WIDE_GROUP) reduce_columns(BUFFER(x), BUFFER(shift), BUFFER(out), GIVEN Layout kept, i64 out_type, i64 columns,
                                      i64 results, i64 length, i64 down, i64 parts, i64 span, i64 across, i64 finish, T number) {
   LOCAL T all[WIDE_GROUP * EACH];
@@ -297,7 +298,8 @@ KERNEL_OF(WIDE_GROUP) reduce_columns(BUFFER(x), BUFFER(shift), BUFFER(out), GIVE
   }
 }
 
-// The first place of the largest or smallest of each part of a row; `again`: of the places that `found` has for a row's parts.
+// The first place of the largest or smallest of each part of a row; `again`: of the places that
+// `found` has for a row's parts.
 KERNEL_OF(WIDE_GROUP) find_rows(BUFFER(x), BUFFER(found), BUFFER(out), GIVEN Layout kept, i64 results, i64 length, i64 parts,
                                 i64 span, i64 per, i64 again, i64 smallest) {
   LOCAL T bests[WIDE_GROUP / 32];
