@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/accelerator.h"
+#include "core/guard.h"
 #include "core/tensor.h"
 
 namespace rushlight {
@@ -217,7 +218,7 @@ Own compiled(const std::string& instructions, const Call& call, DType compute, i
 
 }  // namespace
 
-int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) {
+int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) try {
   if (!out->numel()) return 0;
   const int device = accelerator_number(out->device());
   const int with = interpreter(device, compute);
@@ -270,6 +271,9 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
 
 namespace {
 
+} catch (...) {  // callers expect an exception of Python's
+  raise_caught();
+  return -1;
 PyObject* texts(PyObject*, PyObject*) {
   return Py_BuildValue(
 #include "shared_texts.inc"
