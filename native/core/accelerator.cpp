@@ -389,6 +389,19 @@ PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, boo
     if (!load || !Ref(PyObject_CallNoArgs(load))) return nullptr;
     loaded.store(true, std::memory_order_release);
   }
+  // An int of a class of the program's may do anything in `__float__`, also to the tensors; so it is an int from here on.
+  const auto odd = [](PyObject* o) { return PyLong_Check(o) && !PyLong_CheckExact(o) && !PyBool_Check(o); };
+  std::vector<PyObject*> plain;
+  std::vector<Ref> held;
+  if (std::any_of(args, args + n, odd)) {
+    plain.assign(args, args + n);
+    for (PyObject*& o : plain) {
+      if (!odd(o)) continue;
+      held.emplace_back(PyLong_Type.tp_as_number->nb_int(o));
+      if (!(o = held.back().get())) return nullptr;
+    }
+    args = plain.data();
+  }
   asked_last = {there.name, writes};
   repeats::Key key = repeats::key_of(there, args, n, writes);
   if (PyObject * result; repeats::again(key, &result)) return result;
@@ -401,6 +414,9 @@ PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, boo
     if (result.get() != Py_NotImplemented) return watch.keep(there, args, n, writes, result.get()) ? result.release() : nullptr;
   }
   return Py_NewRef(Py_NotImplemented);
+} catch (...) {  // callers expect an exception of Python's
+  raise_caught();
+  return nullptr;
 }
 
 std::atomic<bool> accelerators_opened;
@@ -414,9 +430,6 @@ bool find_accelerated(PyObject* const* args, Py_ssize_t n) {
       const ItemsOf items(o);
       if (find_accelerated(items.all(), items.size())) return true;
     }
-} catch (...) {  // callers expect an exception of Python's
-  raise_caught();
-  return nullptr;
   }
   return false;
 }
