@@ -79,15 +79,19 @@ Code& new_code(const Program& program, DType compute, int device) {
   std::string bytes(reinterpret_cast<const char*>(code.data()), code.size() * sizeof(int32_t));
   key += bytes + "|" + constants;
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
-  Code made;
-  const auto held = [device](const std::string& values) {
-    if (values.empty()) return devices::Block{nullptr, 0, 0, device};
-    const devices::Block block = devices::take(device, values.size());
+  Code made{};
+  const auto hold = [device](devices::Block& block, const std::string& values) {
+    block = devices::take(device, values.size());
     devices::write(block, 0, values.data(), values.size());
-    return block;
   };
-  made.instructions = held(bytes);
-  made.constants = held(constants);
+  try {
+    hold(made.instructions, bytes);
+    hold(made.constants, constants);
+  } catch (...) {  // as while a graph is captured
+    devices::give(made.instructions);
+    devices::give(made.constants);
+    throw;
+  }
   made.bytes = std::move(bytes);
   return kept[key] = std::move(made);
 }
@@ -267,13 +271,13 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
   const int64_t items = (call.count + own.each - 1) / own.each;
   devices::launch(own.kernel < 0 ? with : own.kernel, static_cast<size_t>(items), static_cast<size_t>(own.group), arguments);
   return 0;
+} catch (...) {  // callers expect an exception of Python's
+  raise_caught();
+  return -1;
 }
 
 namespace {
 
-} catch (...) {  // callers expect an exception of Python's
-  raise_caught();
-  return -1;
 PyObject* texts(PyObject*, PyObject*) {
   return Py_BuildValue(
 #include "shared_texts.inc"
