@@ -191,6 +191,7 @@ bool put_key(Key& key, PyObject* o) {
     to += PyTuple_Check(o) ? 't' : 'l';
     put(to, n);
     for (Py_ssize_t i = 0; i < n; ++i) {
+      if (PyList_CheckExact(o)) key.held.push_back(Ref::borrow(PySequence_Fast_GET_ITEM(o, i)));
       if (!put_key(key, PySequence_Fast_GET_ITEM(o, i))) return false;
     }
   } else if (Py_TYPE(o) == Py_TYPE(dtype_object(DType::F32))) {
@@ -216,6 +217,7 @@ bool read_object(PyObject* o, Value& to, bool result) {
     }
     return true;
   }
+  if (result && PyBool_Check(o)) return false;
   if (PyLong_Check(o)) {
     int overflow = 0;
     to = {Value::Number, PyLong_AsLongLongAndOverflow(o, &overflow), 0, {}, {}};
