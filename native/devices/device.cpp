@@ -365,12 +365,13 @@ void drop_graph(int graph) {
   const auto found = all.graphs.find(graph);
   if (found == all.graphs.end()) return;
   Slot& s = slot_of(found->second.device);
-  if (found->second.handle) s.device->drop_graph(found->second.handle);
   for (auto& [capacity, list] : found->second.pool) {
     std::vector<void*>& free = s.free[capacity];
     free.insert(free.end(), list.begin(), list.end());
   }
+  void* const handle = found->second.handle;
   all.graphs.erase(found);
+  if (handle) s.device->drop_graph(handle);
 }
 
 bool is_capturing(int device) {
