@@ -304,14 +304,15 @@ PyObject* object_of(const Kept& kept, const Value& v, const Key& key, const std:
   }
 }
 
-// Starts the launches of a call. False with an exception.
+// Starts the launches of a call. False with an exception, or without where a library refuses what it computed before.
 bool start(const Kept& kept, const Key& key, const std::vector<Ref>& made) {
   std::vector<devices::Argument> arguments;
   std::vector<int64_t> numbers;
   for (const Launch& l : kept.launches) {
     if (l.function) {
       const Ref given(object_of(kept, l.arguments[0], key, made));
-      if (!given || !Ref(l.function(nullptr, given.get()))) return false;
+      const Ref answer(given ? l.function(nullptr, given.get()) : nullptr);
+      if (!answer || (PyUnicode_Check(answer.get()) && PyUnicode_GET_LENGTH(answer.get()))) return false;
       continue;
     }
     arguments.clear();
@@ -392,8 +393,9 @@ bool again(Key& key, PyObject** result) {
         as_object(new_strided(s.dtype, static_cast<int>(s.sizes.size()), s.sizes.data(), s.strides.data(), s.device)));
     if (!made.back()) return *result = nullptr, true;
   }
-  *result = start(*kept, key, made) ? object_of(*kept, kept->result, key, made) : nullptr;
-  return true;
+  const bool started = start(*kept, key, made);
+  *result = started ? object_of(*kept, kept->result, key, made) : nullptr;
+  return started || PyErr_Occurred();
 }
 
 Watch::Watch(const Key& key) : key_(nullptr) {
