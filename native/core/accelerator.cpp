@@ -84,7 +84,7 @@ void give_block(Storage* s) {
   s->data = nullptr;
 }
 
-bool resize_block(Storage* s, size_t nbytes) {
+bool resize_block(Storage* s, size_t nbytes) try {
   devices::Block* before = block_of(s);
   if (before && nbytes <= before->capacity) {
     before->bytes = nbytes;
@@ -96,6 +96,9 @@ bool resize_block(Storage* s, size_t nbytes) {
   give_block(s);
   s->data = number_of(block);
   return true;
+} catch (...) {  // callers expect an exception of Python's
+  raise_caught();
+  return false;
 }
 
 // ---------------------------------------------------------------- what goes by way of the host
@@ -166,11 +169,14 @@ void upload(const Tensor* from, const Tensor* to) {
   devices::write(block, at, source, bytes);
 }
 
-Tensor* host_copy(const Tensor* t) {
+Tensor* host_copy(const Tensor* t) try {
   Owned<Tensor> made(room_like(t));
   if (!made || !t->numel()) return made.release();
   download(t, made.get());
   return check_reports(t->device()) < 0 ? nullptr : made.release();
+} catch (...) {  // callers expect an exception of Python's
+  raise_caught();
+  return nullptr;
 }
 
 }  // namespace
@@ -182,7 +188,7 @@ Tensor* copy_to(const Tensor* t, DeviceType device) {
   return made && copy_into(made.get(), t) == 0 ? made.release() : nullptr;
 }
 
-int copy_across(Tensor* to, const Tensor* from) {
+int copy_across(Tensor* to, const Tensor* from) try {
   const bool to_there = is_accelerator(to->device()), from_there = is_accelerator(from->device());
   const bool is_number = !from_there && from->ndim() == 0 && from->device() == DeviceType::Cpu;
   if (to_there && (is_number || to->device() == from->device())) {
@@ -226,6 +232,9 @@ int copy_across(Tensor* to, const Tensor* from) {
   if (!image || copy_into(image.get(), source.get()) < 0) return -1;
   upload(image.get(), to);
   return 0;
+} catch (...) {  // callers expect an exception of Python's
+  raise_caught();
+  return -1;
 }
 
 // ---------------------------------------------------------------- calls
@@ -373,12 +382,25 @@ bool has_kernels_there(PyObject* kernel) {
   return there && (there->functions[There::Own] || there->functions[There::Complex]);
 }
 
-PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, bool writes) {
+PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, bool writes) try {
   static std::atomic<bool> loaded;
   if (!loaded.load(std::memory_order_acquire)) {
     PyObject* load = callbacks.load_kernels_there.get();
     if (!load || !Ref(PyObject_CallNoArgs(load))) return nullptr;
     loaded.store(true, std::memory_order_release);
+  }
+  // An int of a class of the program's may do anything in `__float__`, also to the tensors; so it is an int from here on.
+  const auto odd = [](PyObject* o) { return PyLong_Check(o) && !PyLong_CheckExact(o) && !PyBool_Check(o); };
+  std::vector<PyObject*> plain;
+  std::vector<Ref> held;
+  if (std::any_of(args, args + n, odd)) {
+    plain.assign(args, args + n);
+    for (PyObject*& o : plain) {
+      if (!odd(o)) continue;
+      held.emplace_back(PyLong_Type.tp_as_number->nb_int(o));
+      if (!(o = held.back().get())) return nullptr;
+    }
+    args = plain.data();
   }
   asked_last = {there.name, writes};
   repeats::Key key = repeats::key_of(there, args, n, writes);
@@ -392,6 +414,9 @@ PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, boo
     if (result.get() != Py_NotImplemented) return watch.keep(there, args, n, writes, result.get()) ? result.release() : nullptr;
   }
   return Py_NewRef(Py_NotImplemented);
+} catch (...) {  // callers expect an exception of Python's
+  raise_caught();
+  return nullptr;
 }
 
 std::atomic<bool> accelerators_opened;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/accelerator.h"
+#include "core/guard.h"
 #include "core/tensor.h"
 
 namespace rushlight {
@@ -79,15 +80,19 @@ Code& new_code(const Program& program, DType compute, int device) {
   std::string bytes(reinterpret_cast<const char*>(code.data()), code.size() * sizeof(int32_t));
   key += bytes + "|" + constants;
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
-  Code made;
-  const auto held = [device](const std::string& values) {
-    if (values.empty()) return devices::Block{nullptr, 0, 0, device};
-    const devices::Block block = devices::take(device, values.size());
+  Code made{};
+  const auto hold = [device](devices::Block& block, const std::string& values) {
+    block = devices::take(device, values.size());
     devices::write(block, 0, values.data(), values.size());
-    return block;
   };
-  made.instructions = held(bytes);
-  made.constants = held(constants);
+  try {
+    hold(made.instructions, bytes);
+    hold(made.constants, constants);
+  } catch (...) {  // as while a graph is captured
+    devices::give(made.instructions);
+    devices::give(made.constants);
+    throw;
+  }
   made.bytes = std::move(bytes);
   return kept[key] = std::move(made);
 }
@@ -219,7 +224,7 @@ Own compiled(const std::string& instructions, const Call& call, DType compute, i
 
 }  // namespace
 
-int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) {
+int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) try {
   if (!out->numel()) return 0;
   const int device = accelerator_number(out->device());
   const int with = interpreter(device, compute);
@@ -268,6 +273,9 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
   const int64_t items = (call.count + own.each - 1) / own.each;
   devices::launch(own.kernel < 0 ? with : own.kernel, static_cast<size_t>(items), static_cast<size_t>(own.group), arguments);
   return 0;
+} catch (...) {  // callers expect an exception of Python's
+  raise_caught();
+  return -1;
 }
 
 namespace {

@@ -192,6 +192,7 @@ bool put_key(Key& key, PyObject* o) {
     to += PyTuple_Check(o) ? 't' : 'l';
     put(to, n);
     for (Py_ssize_t i = 0; i < n; ++i) {
+      if (PyList_CheckExact(o)) key.held.push_back(Ref::borrow(PySequence_Fast_GET_ITEM(o, i)));
       if (!put_key(key, PySequence_Fast_GET_ITEM(o, i))) return false;
     }
   } else if (Py_TYPE(o) == Py_TYPE(dtype_object(DType::F32))) {
@@ -217,6 +218,7 @@ bool read_object(PyObject* o, Value& to, bool result) {
     }
     return true;
   }
+  if (result && PyBool_Check(o)) return false;
   if (PyLong_Check(o)) {
     int overflow = 0;
     to = {Value::Number, PyLong_AsLongLongAndOverflow(o, &overflow), 0, {}, {}};
@@ -303,14 +305,15 @@ PyObject* object_of(const Kept& kept, const Value& v, const Key& key, const std:
   }
 }
 
-// Starts the launches of a call. False with an exception.
+// Starts the launches of a call. False with an exception, or without where a library refuses what it computed before.
 bool start(const Kept& kept, const Key& key, const std::vector<Ref>& made) {
   std::vector<devices::Argument> arguments;
   std::vector<int64_t> numbers;
   for (const Launch& l : kept.launches) {
     if (l.function) {
       const Ref given(object_of(kept, l.arguments[0], key, made));
-      if (!given || !Ref(l.function(nullptr, given.get()))) return false;
+      const Ref answer(given ? l.function(nullptr, given.get()) : nullptr);
+      if (!answer || (PyUnicode_Check(answer.get()) && PyUnicode_GET_LENGTH(answer.get()))) return false;
       continue;
     }
     arguments.clear();
@@ -391,8 +394,9 @@ bool again(Key& key, PyObject** result) {
         as_object(new_strided(s.dtype, static_cast<int>(s.sizes.size()), s.sizes.data(), s.strides.data(), s.device)));
     if (!made.back()) return *result = nullptr, true;
   }
-  *result = start(*kept, key, made) ? object_of(*kept, kept->result, key, made) : nullptr;
-  return true;
+  const bool started = start(*kept, key, made);
+  *result = started ? object_of(*kept, kept->result, key, made) : nullptr;
+  return started || PyErr_Occurred();
 }
 
 Watch::Watch(const Key& key) : key_(nullptr) {

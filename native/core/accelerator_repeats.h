@@ -14,6 +14,7 @@ namespace rushlight::repeats {
 struct Key {
   std::string bytes;
   std::vector<Tensor*> tensors;  // of the arguments, also in lists
+  std::vector<Ref> held;  // what is in lists, which Python may change meanwhile
 };
 Key key_of(const There& there, PyObject* const* args, Py_ssize_t n, bool writes);
 

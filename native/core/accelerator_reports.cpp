@@ -8,6 +8,7 @@
 
 #include "core/accelerator.h"
 #include "core/accelerator_repeats.h"
+#include "core/guard.h"
 #include "core/layout.h"
 #include "core/tensor.h"
 
@@ -68,7 +69,7 @@ void raise_broken(const char* said) {
                place.empty() ? "" : " The error was told here, and is of this call or of one before:\n", place.c_str());
 }
 
-int check_reports(DeviceType device) {
+int check_reports(DeviceType device) try {
   Reports& r = reports_of(device);
   if (!r.to_look_at.load(std::memory_order_relaxed) || !r.to_look_at.exchange(false)) return 0;
   const devices::Block block = *block_of(r.memory->storage());
@@ -101,6 +102,9 @@ int check_reports(DeviceType device) {
                devices::title(accelerator_number(device)).c_str(), op.c_str(), what.c_str(), static_cast<long long>(found[2]),
                static_cast<long long>(found[3]), place.empty() ? "." : ":\n", place.c_str(),
                "\nThe device goes on: it left such numbers out. The host learns of them when it next waits for the device.");
+  return -1;
+} catch (...) {  // callers expect an exception of Python's
+  raise_caught();
   return -1;
 }
 

@@ -104,10 +104,13 @@ void release_kept(Slot& s) {
   not_while_capturing(s);
   s.device->finish();
   for (auto& [capacity, list] : s.free) {
-    for (void* memory : list) s.device->release(memory);
+    for (; !list.empty(); s.counts.kept -= capacity) {
+      void* const memory = list.back();
+      list.pop_back();  // first: nobody gets memory that the driver failed to take back
+      s.device->release(memory);
+    }
   }
   s.free.clear();
-  s.counts.kept = s.counts.in_use;
 }
 
 thread_local uint64_t queued_here = 0;
@@ -300,6 +303,8 @@ void launch(int kernel, size_t items, size_t group, const std::vector<Argument>&
   if (!items) return;
   ++queued_here;
   State& s = state();
+  // Without the lock, which a thread of the process before may have had.
+  if (forked.load(std::memory_order_relaxed)) slot_of(s.kernels.at(static_cast<size_t>(kernel)).device);
   const std::lock_guard<std::mutex> guard(s.lock);  // for a kernel's arguments
   const Kernel k = s.kernels.at(static_cast<size_t>(kernel));
   Slot& slot = slot_of(k.device);
@@ -364,12 +369,13 @@ void drop_graph(int graph) {
   const auto found = all.graphs.find(graph);
   if (found == all.graphs.end()) return;
   Slot& s = slot_of(found->second.device);
-  if (found->second.handle) s.device->drop_graph(found->second.handle);
   for (auto& [capacity, list] : found->second.pool) {
     std::vector<void*>& free = s.free[capacity];
     free.insert(free.end(), list.begin(), list.end());
   }
+  void* const handle = found->second.handle;
   all.graphs.erase(found);
+  if (handle) s.device->drop_graph(handle);
 }
 
 bool is_capturing(int device) {

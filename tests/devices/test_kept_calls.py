@@ -227,6 +227,35 @@ def test_a_function_that_changes_a_list_is_not_kept(doubled):
     assert lists == [[1]] * 3
 
 
+def test_a_list_that_the_program_changes_meanwhile(doubled):
+    x, others, asks = torch.ones(3, device=THERE), [], []
+    lists = [[torch.ones(3, device=THERE)] for _ in range(2)]
+
+    def asked():  # the second time other tensors have the place of that in the list
+        asks.append(None)
+        if len(asks) == 2:
+            lists[1].clear()
+            others.extend(torch.full((3,), 9.0, device=THERE) for _ in range(9))
+        return 2.0
+
+    def then(x, items):
+        out = empty(x.shape, x)
+        sizes = code(x), x.numel(), None, 0, number(_core.accelerator_asked(asked), x)
+        _core.copy_values(out, items[0])
+        start("optimizers.cl", "scale", x.numel(), x, out, *sizes)
+        return out
+
+    doubled.then = then
+    for items in lists:
+        assert call(x, items).tolist() == [2.0] * 3
+    assert not lists[1]
+
+
+def test_an_answer_of_truth_stays_one(doubled):
+    doubled.then = lambda x: True
+    assert [call(torch.ones(3, device=THERE)) is True for _ in range(3)] == [True] * 3
+
+
 def test_forgotten(doubled):
     x = torch.ones(3, device=THERE)
     call(x)

@@ -137,6 +137,35 @@ print(x.tolist())
         assert said[:-2] == [sentence] * 7 + ["nothing", sentence]
         assert said[-2:] == ["[2.0, 2.0, 2.0]", "[1.0, 1.0, 1.0]"]
 
+    def test_a_fork_while_a_thread_writes(self):
+        said = alone(
+            """
+import signal, threading
+x, large, forks = torch.ones(3, device="opencl").add_(1), torch.ones(1 << 22), []
+large.to("opencl")
+def write():
+    while len(forks) < 20:
+        large.to("opencl")
+thread = threading.Thread(target=write)
+thread.start()
+while len(forks) < 20:
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(60)  # ends a child that waits for a lock of the thread's
+        try:
+            x.add_(1)
+        except RuntimeError:
+            os._exit(0)
+        os._exit(1)
+    forks.append(os.waitpid(pid, 0)[1])
+    if forks[-1]:
+        forks += [1] * 20
+thread.join()
+print(forks)
+"""
+        )
+        assert said.strip() == str([0] * 20)
+
     def test_a_fork_before_the_first_use_has_one(self):
         said = alone(
             """

@@ -439,6 +439,23 @@ def test_the_stand_in_of_cudnn_sees_wrong_numbers():
         called(x=(3, 16, 20, 21), y=(3, 32, 20, 21))
 
 
+@pytest.mark.parametrize(
+    ("function", "code"), [("cublasGemmStridedBatchedEx", 15), ("cudnnConvolutionForward", 4000)]
+)
+def test_a_library_refuses_what_it_computed_before(function, code, monkeypatch):
+    monkeypatch.setattr(cudnn, "allow_tf32", False)
+    (a, x), (b, y) = there(130, 147), there(147, 129)
+    images, kernels = there(2, 16, 20, 21)[0], there(32, 16, 3, 3)[0]
+    call = (lambda: F.conv2d(images, kernels)) if "cudnn" in function else lambda: a @ b
+    before = sum(_core.accelerator_kept_calls().values())
+    made = [call() for _ in range(3)]  # all stay, so that no result has the memory of another
+    assert sum(_core.accelerator_kept_calls().values()) > before
+    _standin.fail(function, code)
+    made += [call() for _ in range(3)]
+    for found in made[1:]:
+        np.testing.assert_allclose(found.cpu().numpy(), made[0].cpu().numpy(), rtol=0, atol=1e-4)
+
+
 def test_what_a_library_refuses_is_computed_by_ours():
     (a, x), (b, y), (c, z) = there(130, 147), there(147, 129), there(129)
     _standin.fail("cublasGemmStridedBatchedEx", 15)
