@@ -9,14 +9,12 @@ architecture. NVRTC is the library of `pip install rushlight[cuda-check]`, or on
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-import importlib.util
 import struct
 import sys
-from pathlib import Path
 
 from rushlight import _core
 from rushlight._base.dtypes import ALL
+from rushlight._devices.accelerators import library_of_nvidia
 from rushlight._devices.programs import EVEN, NARROW, own_text
 from rushlight._devices.texts import files, text_of
 
@@ -27,17 +25,10 @@ OPTIONS = "--fmad=false", "--std=c++17", "--device-as-default-execution-space"
 
 def library() -> ctypes.CDLL:
     """NVRTC."""
-    places = []
-    try:
-        found = importlib.util.find_spec("nvidia.cuda_nvrtc")
-    except ModuleNotFoundError:
-        found = None
-    for folder in found.submodule_search_locations or () if found else ():
-        places += sorted(map(str, (Path(folder) / "lib").glob("libnvrtc.so*")))
-    places += filter(None, [ctypes.util.find_library("nvrtc")])
-    if not places:
-        raise SystemExit("NVRTC is not here: pip install nvidia-cuda-nvrtc-cu12")
-    return ctypes.CDLL(places[0])
+    path = library_of_nvidia("nvrtc")
+    if path is None:
+        raise SystemExit("NVRTC is not here: pip install nvidia-cuda-nvrtc")
+    return ctypes.CDLL(path)
 
 
 def compiled(nvrtc: ctypes.CDLL, text: str, name: str, architecture: str) -> str:
