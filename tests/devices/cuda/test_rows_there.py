@@ -10,6 +10,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import _core
+from rushlight._devices import choices
 
 pytestmark = [
     pytest.mark.skipif(not standin.compiler(), reason="no compiler (c++, CXX) is here"),
@@ -391,3 +392,23 @@ def test_rows_by_number(width):
             near(t.index_select(0, at[0]), x[index[0]], 0, dtype)
             near(t[:, : width // 2 + 1][at[1]], x[:, : width // 2 + 1][index[1]], 0, dtype)
             near(t[at], x[index], 0, dtype)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "numbers", "launches"),
+    [
+        ((4, 8, 4), (0, 2), {"least_twice": 128}, 2),
+        ((4, 8, 4), (0, 2), {"least_twice": 129}, 1),
+        ((1 << 16,), (0,), {"groups_each": 4}, 2),
+        ((1 << 16,), (0,), {"groups_each": 0}, 1),
+        ((1 << 16,), (0,), {"row_pieces": 1 << 14}, 1),
+        ((1 << 16,), (0,), {"row_pieces": (1 << 14) - 1}, 2),
+    ],
+)
+def test_reductions_are_cut_as_the_table_says(shape, axes, numbers, launches):
+    a = torch.ones(shape, device="cuda")
+    with choices.using(a._accelerator, **numbers):
+        assert (a.sum(axes).sum() == a.numel()).item()
+        before = standin.opened().standin_launches()
+        a.sum(axes)
+        assert standin.opened().standin_launches() == before + launches
