@@ -232,7 +232,7 @@ def kernel(device: int, file: str, name: str, computed: str, more: str = "") -> 
 
 _OPENCL = "-cl-std=CL1.2 -w"
 # Products and sums are rounded each by itself, as on the CPU.
-_CUDA = "--gpu-architecture=sm_{}{} --fmad=false --std=c++17 --device-as-default-execution-space"
+_CUDA = "--gpu-architecture=sm_{}{} --fmad=false --std=c++17 -w --device-as-default-execution-space"
 _CACHE = "RUSHLIGHT_KERNEL_CACHE"
 
 

@@ -11,6 +11,8 @@ import pytest
 import rushlight as torch
 from rushlight import _core
 from rushlight._devices import choices
+from rushlight._devices.accelerators import numbered
+from rushlight.ops.layers.there.fused_attention import Fused
 
 pytestmark = [
     pytest.mark.skipif(not standin.compiler(), reason="no compiler (c++, CXX) is here"),
@@ -412,3 +414,12 @@ def test_reductions_are_cut_as_the_table_says(shape, axes, numbers, launches):
         before = standin.opened().standin_launches()
         a.sum(axes)
         assert standin.opened().standin_launches() == before + launches
+
+
+def test_a_card_without_tensor_cores_for_bfloat16_is_not_given_what_needs_them(monkeypatch):
+    q = torch.ones(1, 1, 4, 32, device="cuda")
+    assert Fused(q, q, q, None, False).fits
+    monkeypatch.setattr(numbered(q._accelerator).facts, "capability", (7, 5))
+    assert not Fused(q, q, q, None, False).fits
+    assert choices.product(q._accelerator, torch.float16, (512,) * 3, 512, 1) == ("TILED", 64)
+    assert functional.scaled_dot_product_attention(q, q, q).sum().item() == 128
