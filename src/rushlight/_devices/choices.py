@@ -232,11 +232,17 @@ def _times(
     return times
 
 
-def measure(device: int, date: str, how: str = "measured", seconds: float = 0.05) -> Row:
-    """The row of a device, its numbers chosen one after another by the time of calls."""
-    jobs = _jobs(device)
+def measure(
+    device: int, date: str, how: str = "measured", seconds: float = 0.05, most: float = inf
+) -> Row:
+    """The row of a device, its numbers chosen one after another by the time of calls. most: the
+    seconds after which no other number is tried; `how` then names those that were not."""
+    end, jobs, left = perf_counter() + most, _jobs(device), list(_TRIED)
     best = row(device)._replace(device=numbered(device).facts.name, date=date, how=how)
     for name, (values, job) in _TRIED.items():
+        if perf_counter() > end:
+            return best._replace(how=f"{how}, but not {', '.join(left)}")
+        left.remove(name)
         now, kernels = getattr(best, name), best._replace(least_library=NEVER)
         rows = {value: kernels._replace(**{name: value}) for value in {now, *values}}
         times = _times(device, jobs[job], rows, seconds)
