@@ -1,5 +1,6 @@
 """How kernels come to be on CUDA's devices: which compiler makes them, and how often."""
 
+import importlib
 from pathlib import Path
 
 import _standin
@@ -8,13 +9,13 @@ import pytest
 _standin.prepare()
 
 import rushlight as torch  # noqa: E402
-from rushlight._devices import accelerators  # noqa: E402
+from rushlight._devices import accelerators, launch  # noqa: E402
 from rushlight._devices.texts import text_of  # noqa: E402
 
 
 def test_a_name_that_a_text_has_not_costs_no_compilation(tmp_path, monkeypatch):
-    monkeypatch.setenv("RUSHLIGHT_KERNEL_CACHE", str(tmp_path))
     device = torch.ones(1, device="cuda")._accelerator
+    monkeypatch.setenv("RUSHLIGHT_KERNEL_CACHE", str(tmp_path))
     text = text_of("pairs.cl", "float32", True) + "\nKERNEL asked_for(BUFFER(a)) {}\n"
     before = _standin.live("modules")
     with pytest.raises(RuntimeError, match="NOT_FOUND"):
@@ -53,3 +54,25 @@ def test_the_compiler_is_the_newest_that_fits_the_driver(
 
 def test_the_version_of_the_driver():
     assert accelerators._newest_cuda() == 13
+
+
+def test_the_texts_of_calls_are_those_that_are_compiled_beforehand(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[3] / "tools")
+    known = {text for _, text in importlib.import_module("cuda_check").texts()}
+    asked = []
+
+    def kernel(device, file, name, computed, more=""):
+        asked.append((file, more, text_of(file, computed, True, more) in known))
+        return accelerators.kernel(device, file, name, computed, more)
+
+    monkeypatch.setattr(launch, "kernel", kernel)
+    a = torch.ones(64, 64, device="cuda", requires_grad=True)
+    wide = torch.ones(1, 1, 64, 64, device="cuda", dtype=torch.bfloat16)
+    functional = torch.nn.functional
+    loss = functional.layer_norm(torch.softmax(a @ a, 1), (64,), a[0]).sum()
+    functional.scaled_dot_product_attention(wide, wide, wide, wide > 0)
+    functional.conv2d(a.view(1, 4, 32, 32), a[0, :36].view(1, 4, 3, 3))
+    loss += functional.cross_entropy(a, torch.zeros(64, dtype=torch.int64, device="cuda"))
+    loss.backward()
+    torch.optim.Adam([a]).step()
+    assert len(asked) > 10 and [call for call in asked if not call[2]] == []
