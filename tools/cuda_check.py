@@ -9,35 +9,29 @@ architecture. NVRTC is the library of `pip install rushlight[cuda-check]`, or on
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-import importlib.util
+import re
 import struct
 import sys
-from pathlib import Path
 
 from rushlight import _core
 from rushlight._base.dtypes import ALL
+from rushlight._devices.accelerators import library_of_nvidia
 from rushlight._devices.programs import EVEN, NARROW, own_text
 from rushlight._devices.texts import files, text_of
 
-ARCHITECTURES = "sm_80", "sm_90"
+ARCHITECTURES = "sm_75", "sm_80", "sm_90"
+FROM_80 = re.compile("fused_attention.* -DWARPS|-DTF32|-DROWS=.*FLOAT16")
+"""Names of texts that older cards have no instructions for, and are not given."""
 # Products and sums are rounded each by itself, as on the CPU.
-OPTIONS = "--fmad=false", "--std=c++17", "--device-as-default-execution-space"
+OPTIONS = "--fmad=false", "--std=c++17", "--device-as-default-execution-space", "-w"
 
 
 def library() -> ctypes.CDLL:
     """NVRTC."""
-    places = []
-    try:
-        found = importlib.util.find_spec("nvidia.cuda_nvrtc")
-    except ModuleNotFoundError:
-        found = None
-    for folder in found.submodule_search_locations or () if found else ():
-        places += sorted(map(str, (Path(folder) / "lib").glob("libnvrtc.so*")))
-    places += filter(None, [ctypes.util.find_library("nvrtc")])
-    if not places:
-        raise SystemExit("NVRTC is not here: pip install nvidia-cuda-nvrtc-cu12")
-    return ctypes.CDLL(places[0])
+    path = library_of_nvidia("nvrtc")
+    if path is None:
+        raise SystemExit("NVRTC is not here: pip install nvidia-cuda-nvrtc")
+    return ctypes.CDLL(path)
 
 
 def compiled(nvrtc: ctypes.CDLL, text: str, name: str, architecture: str) -> str:
@@ -57,7 +51,7 @@ def compiled(nvrtc: ctypes.CDLL, text: str, name: str, architecture: str) -> str
 
 PARTS = "prelude", "elementary", "pairs", "vectors", "gpu", "tiles"
 """Files that others include."""
-HELD = [f"-DHELD={n}" for n in (0, 1, 8)]
+HELD = [f"-DHELD={n}" for n in (0, 1, 2, 8)]
 FUSED = [
     f"-DDEPTH={depth} {more} {mask}"
     for depth, mask in ((32, ""), (64, ""), (128, ""), (64, "-DM=TYPE_BOOL"))
@@ -67,17 +61,16 @@ REDUCTIONS = [
     f"-DHOW={how} -DTAKEN={taken}"
     for how, taken in ((0, 0), (0, 5), (0, 6), (1, 1), (2, 0), (3, 2))
 ]
-NORMS = [f"-DW=TYPE_FLOAT32 {held}" for held in HELD] + ["-DAT_ONCE=1", ""]
+NORMS = [f"-DW=TYPE_FLOAT32 {held}" for held in HELD] + ["-DAT_ONCE=1", "-DAT_ONCE=FEW", ""]
 BY_WARPS = {
     "softmax": HELD,
     "norms": NORMS,
     "reductions": REDUCTIONS,
     "fused_attention": FUSED,
-    "losses": [""],
-    "optimizers": ["-DELEMENT=X"],
+    "optimizers": [""],
 }
 """The options of kernels that count on warps."""
-OTHERS = {"products": ["-DTILED"], "softmax": ["-DGROUPS"]}
+OTHERS = {"products": ["-DTILED"], "softmax": ["-DGROUPS"], "losses": ["-DWARPS"]}
 X = {
     "float32": ("FLOAT32", "FLOAT16", "BFLOAT16"),
     "float64": ("FLOAT64",),
@@ -92,7 +85,7 @@ def tiles(stem: str, computed: str) -> list[str]:
     kinds = {"float32": ["FLOAT32", "FLOAT32 -DTF32", *halves], "float64": ["FLOAT64"]}
     ways = {
         "products": [f"-DA_TURNED={a} -DB_TURNED={b}" for a in (0, 1) for b in (0, 1)],
-        "convolution": ["-DA_TURNED=0", "-DA_TURNED=0 -DIMAGES"],
+        "convolution": [f"-DA_TURNED=0 -DB_TURNED=0 {images}" for images in ("", "-DIMAGES")],
     }
     return [
         f"-DROWS={size} -DCOLUMNS={size} {way} -DSTORED=TYPE_{kind}"
@@ -107,8 +100,16 @@ def options(stem: str, computed: str) -> list[str]:
     found = ["", *OTHERS.get(stem, []), *tiles(stem, computed)]
     if computed == "int64" and stem != "reductions":
         return found
+    if stem in ("products", "convolution"):
+        return found + [f"-DSTORED=TYPE_{kind}" for kind in X[computed]]
+    of = "ELEMENT" if stem == "optimizers" else "X"
     warps = [] if stem == "fused_attention" and computed != "float32" else BY_WARPS.get(stem, [])
-    return found + [f"-DWARPS -DX=TYPE_{kind} {more}" for kind in X[computed] for more in warps]
+    few = {dtype.name.upper(): str(16 // dtype.itemsize) for dtype in ALL}
+    return found + [
+        f"-DWARPS -D{of}=TYPE_{kind} {more}".replace("FEW", few[kind])
+        for kind in X[computed]
+        for more in warps
+    ]
 
 
 def programs() -> list[tuple[str, str]]:
@@ -144,6 +145,8 @@ def main() -> int:
     nvrtc, wrong, count = library(), 0, 0
     for architecture in sys.argv[1:] or ARCHITECTURES:
         for name, text in texts():
+            if int(architecture[3:]) < 80 and FROM_80.search(name):
+                continue
             count += 1
             said = compiled(nvrtc, text, name.replace(" ", "_"), architecture)
             if said:

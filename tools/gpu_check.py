@@ -528,7 +528,7 @@ def killed(under: Under) -> None:
 def choices(under: Under) -> None:
     """The device's row for the table of choices, in a file of its own, too."""
     worker = Worker(under.check.options)
-    answer = under.do(worker, "chosen", seconds=120)
+    answer = under.do(worker, "chosen", under.left() / 2, seconds=120)
     worker.end()
     under.row(**{"name": "choices", **answer})
     if "row" in answer:

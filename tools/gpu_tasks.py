@@ -247,15 +247,16 @@ def timed(here: Here, group: str, name: str, seconds: float) -> Answer:
 
 
 @task
-def chosen(here: Here) -> Answer:
-    """This device's row of the table of choices, measured."""
+def chosen(here: Here, most: float) -> Answer:
+    """This device's row of the table of choices, as far as it is measured in so many seconds."""
     try:
         choices = import_module("rushlight._devices.choices")
     except ModuleNotFoundError:
         raise here.programs.NotHere("rushlight._devices.choices") from None
     seconds = 0.001 if here.quick else 0.05
-    row = choices.measure(here.known.number, time.strftime("%Y-%m-%d"), seconds=seconds)
-    return {"row": choices.written(row)}
+    number, date = here.known.number, time.strftime("%Y-%m-%d")
+    row = choices.measure(number, date, seconds=seconds, most=most)
+    return {"row": choices.written(row), "said": row.how}
 
 
 @task

@@ -53,12 +53,17 @@ struct Kernel {
   void* handle;
 };
 
+struct Program {
+  void* handle = nullptr;
+  std::string binary;  // of what was compiled, until the first kernel is found in it
+};
+
 struct State {
   std::mutex lock, building, opening;  // `building` and `opening` are taken first
   Slot slots[kKinds * kOfAKind];
   bool opened[kKinds] = {};
   std::vector<Kernel> kernels;
-  std::map<std::string, void*> programs;
+  std::map<std::string, Program> programs;  // guarded by `building`
   std::map<std::string, int> kernel_numbers;
   std::map<int, Graph> graphs;
   int last_graph = 0;
@@ -283,18 +288,17 @@ int kernel(int device, const std::string& text, const std::string& options, cons
   State& s = state();
   const std::string program_key = std::to_string(device) + "\n" + options + "\n" + text, key = name + "\n" + program_key;
   const std::lock_guard<std::mutex> building(s.building);  // launches go on meanwhile
-  void* program = nullptr;
   {
     const std::lock_guard<std::mutex> guard(s.lock);
     if (const auto found = s.kernel_numbers.find(key); found != s.kernel_numbers.end()) return found->second;
-    if (const auto found = s.programs.find(program_key); found != s.programs.end()) program = found->second;
   }
-  if (!program && !binary->empty()) program = d.load(*binary, options);
+  Program& program = s.programs[program_key];
+  if (!program.handle && !binary->empty()) program.handle = d.load(*binary, options);
   binary->clear();
-  if (!program) program = d.compile(text, options, name, binary);
-  void* const made = d.find(program, name);
+  if (!program.handle) program.handle = d.compile(text, options, name, &program.binary);
+  void* const made = d.find(program.handle, name);
+  binary->swap(program.binary);
   const std::lock_guard<std::mutex> guard(s.lock);
-  s.programs[program_key] = program;
   s.kernels.push_back(Kernel{device, made});
   return s.kernel_numbers[key] = static_cast<int>(s.kernels.size()) - 1;
 }

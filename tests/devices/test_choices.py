@@ -72,5 +72,9 @@ def test_the_fastest_value_is_taken(monkeypatch):
     monkeypatch.setattr(choices, "_TRIED", {"least_side": ((4, 1, 16), "it")})
     monkeypatch.setattr(choices, "_jobs", lambda device: {"it": job})
     assert choices.measure(0, "", seconds=0.0).least_side == 1
+    late = choices.measure(0, "", "measured", seconds=0.0, most=-1.0)
+    assert (
+        late.least_side == choices.row(0).least_side and late.how == "measured, but not least_side"
+    )
     monkeypatch.setattr(choices, "_TRIED", {"least_side": ((17, 20), "it")})
     assert choices.measure(0, "", seconds=0.0).least_side == choices.row(0).least_side

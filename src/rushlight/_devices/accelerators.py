@@ -8,10 +8,12 @@ other call asks what `there` attached to its op, and goes by way of the host wit
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import ctypes.util
 import hashlib
 import importlib.util
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -50,18 +52,38 @@ def _opencl_libraries() -> list[str]:
 
 def library_of_nvidia(name: str) -> str | None:
     """The path of a library such as "nvrtc": named by RUSHLIGHT_NVRTC_LIBRARY, of a package of
-    NVIDIA's, of the system, or of a toolkit; None where there is none."""
+    NVIDIA's or of a toolkit, or the system's; None where there is none. Of several the newest that
+    is not for a newer CUDA than the driver's: what that makes, the driver would refuse."""
     chosen = os.environ.get(f"RUSHLIGHT_{name.upper()}_LIBRARY")
     if chosen is not None:
         return chosen or None
     spec = importlib.util.find_spec("nvidia")
     folders = [Path(place) for place in spec.submodule_search_locations or ()] if spec else []
-    files = [path for folder in folders for path in folder.glob(f"*/lib/lib{name}.so.*")]
-    toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
-    files += [*toolkit.glob(f"lib64/lib{name}.so.*")]
+    folders.append(Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")))
+    kinds = f"*/lib/lib{name}.so.*", f"lib64/lib{name}.so.*", f"*/bin/**/{name}64_*[0-9].dll"
+    files = [path for folder in folders for kind in kinds for path in folder.glob(kind)]
     if files:
-        return str(max(files, key=lambda path: path.name))
+        most = _newest_cuda()
+        return str(max(files, key=lambda path: _worth(path.name, most)))
     return ctypes.util.find_library(name)
+
+
+@cache
+def _newest_cuda() -> int:
+    """The major version of CUDA that the driver is made for; 0 where there is no driver."""
+    version = ctypes.c_int()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(cuda_driver()).cuDriverGetVersion(ctypes.byref(version))
+    return version.value // 1000
+
+
+def _worth(file: str, most: int) -> tuple[bool, list[int]]:
+    """The order of files such as "libnvrtc.so.13.0.88" and "nvrtc64_130_0.dll"."""
+    version = [int(part) for part in re.findall(r"\d+", file)]
+    if file.endswith(".dll"):
+        version = [version[1] // 10 if version[1] > 99 else version[1]]
+    fits = not most or version[0] <= most
+    return fits, version if fits else [-part for part in version]
 
 
 def _cuda_libraries() -> list[str]:
@@ -210,7 +232,7 @@ def kernel(device: int, file: str, name: str, computed: str, more: str = "") -> 
 
 _OPENCL = "-cl-std=CL1.2 -w"
 # Products and sums are rounded each by itself, as on the CPU.
-_CUDA = "--gpu-architecture=sm_{}{} --fmad=false --std=c++17 --device-as-default-execution-space"
+_CUDA = "--gpu-architecture=sm_{}{} --fmad=false --std=c++17 -w --device-as-default-execution-space"
 _CACHE = "RUSHLIGHT_KERNEL_CACHE"
 
 

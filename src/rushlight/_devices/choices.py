@@ -20,7 +20,17 @@ from .. import _core
 from .._base.outside import np
 from .accelerators import Facts, numbered
 
-__all__ = ["Row", "has_tf32", "measure", "pieces", "product", "row", "using", "written"]
+__all__ = [
+    "Row",
+    "has_tf32",
+    "measure",
+    "pieces",
+    "product",
+    "row",
+    "using",
+    "wanted_groups",
+    "written",
+]
 
 
 class Row(NamedTuple):
@@ -51,6 +61,12 @@ class Row(NamedTuple):
     """and of convolutions, bytes of patches at a time."""
     long_row: int
     """Elements of a row from which on a softmax has kernels of its own."""
+    groups_each: int
+    """Groups of a multiprocessor for which reductions are cut into parts."""
+    row_pieces: int
+    """Pieces of 16 bytes of a row, up to which a part of a warp reduces the row, not a group."""
+    least_twice: int
+    """Elements of a reduction over scattered dimensions that is worth two kernels."""
     least_library: int
     """Products and convolutions that multiply so much are those of cuBLAS and cuDNN, if here."""
 
@@ -132,6 +148,12 @@ def pieces(device: int, way: str, tiles: int, numbers: int, terms: int) -> int:
     return max(1, min(cut))
 
 
+def wanted_groups(like: Any) -> int:
+    """Into how many groups a reduction is cut, on a device whose work items go in warps."""
+    device = like._accelerator
+    return row(device).groups_each * numbered(device).facts.processors
+
+
 # ---- measuring
 
 
@@ -146,6 +168,7 @@ def _jobs(device: int) -> dict[str, Callable[[], object]]:
         a, b = numbers(m, k), numbers(k, n)
         return lambda: a @ b
 
+    sums, wide, deep = numbers(64, 1 << 14), numbers(4096, 2048), numbers(16, 512, 16)
     images, taps, lines = numbers(4, 32, 14, 14), numbers(32, 32, 3, 3), numbers(512, 64)
     one, ones = numbers(1, 1, 14, 14), numbers(8, 1, 3, 3)
     convolve = _core.kernels.convolution
@@ -161,6 +184,9 @@ def _jobs(device: int) -> dict[str, Callable[[], object]]:
         "dot": times(2, 1 << 16, 2),
         "small images": lambda: convolved(one, ones),
         "images": lambda: convolved(images, taps),
+        "long rows": lambda: sums.sum(1),
+        "short rows": lambda: wide.sum(1),
+        "scattered": lambda: deep.sum((0, 2)),
         "rows": lambda: _core.kernels.softmax(lines, 1),
     }
 
@@ -176,6 +202,9 @@ _TRIED: dict[str, tuple[tuple[int, ...], str]] = {
     "packed_terms": ((256, 1024, 4096), "long"),
     "packed_bytes": ((1 << 20, 1 << 23, 1 << 26), "images"),
     "long_row": ((32, 64, 128), "rows"),
+    "groups_each": ((2, 4, 8, 16), "long rows"),
+    "row_pieces": ((128, 256, 512, 1024), "short rows"),
+    "least_twice": ((1 << 13, 1 << 15, 1 << 18), "scattered"),
     "least_library": ((1 << 21, NEVER), "square"),
 }
 """The values that are tried for a number, and the call that shows which is best."""
@@ -203,11 +232,17 @@ def _times(
     return times
 
 
-def measure(device: int, date: str, how: str = "measured", seconds: float = 0.05) -> Row:
-    """The row of a device, its numbers chosen one after another by the time of calls."""
-    jobs = _jobs(device)
+def measure(
+    device: int, date: str, how: str = "measured", seconds: float = 0.05, most: float = inf
+) -> Row:
+    """The row of a device, its numbers chosen one after another by the time of calls. most: the
+    seconds after which no other number is tried; `how` then names those that were not."""
+    end, jobs, left = perf_counter() + most, _jobs(device), list(_TRIED)
     best = row(device)._replace(device=numbered(device).facts.name, date=date, how=how)
     for name, (values, job) in _TRIED.items():
+        if perf_counter() > end:
+            return best._replace(how=f"{how}, but not {', '.join(left)}")
+        left.remove(name)
         now, kernels = getattr(best, name), best._replace(least_library=NEVER)
         tried: dict[int, dict[str, Any]] = {value: {name: value} for value in {now, *values}}
         rows = {value: kernels._replace(**number) for value, number in tried.items()}

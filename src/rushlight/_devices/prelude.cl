@@ -89,12 +89,6 @@ FUNCTION u16 to_half(float value) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
   return bits;
 }
-FUNCTION float from_bfloat(u16 bits) { return AS_FLOAT((u32)bits << 16); }
-FUNCTION u16 to_bfloat(float value) {
-  u16 bits;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-  return bits;
-}
 #else
 FUNCTION float from_half(u16 bits) {
   const u32 sign = (u32)(bits & 0x8000) << 16, rest = bits & 0x7fff;
@@ -113,15 +107,21 @@ FUNCTION u16 to_half(float value) {
   const float shifted = AS_FLOAT(rest) + 0.5f;  // the last place of a number near 0.5 is that of the smallest halves
   return (u16)(sign | (AS_BITS(shifted) - 0x3f000000));
 }
+#endif
 
 FUNCTION float from_bfloat(u16 bits) { return AS_FLOAT((u32)bits << 16); }
 
 FUNCTION u16 to_bfloat(float value) {
+#if defined(__CUDACC__) && !defined(HERE) && __CUDA_ARCH__ >= 800
+  u16 nearest;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(nearest) : "f"(value));
+  return nearest;
+#else
   const u32 bits = AS_BITS(value);
   if ((bits & 0x7fffffff) > 0x7f800000) return (u16)(bits >> 16 | 0x40);
   return (u16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 #endif
+}
 
 // Of a number that a kernel cannot use: the host raises the first that was told when it next waits (accelerator_reports.cpp). A kernel
 // has TELLS among its parameters for that.

@@ -25,6 +25,7 @@ _SHARED = _core.accelerator_texts()
 _COMPUTED = {"float32": "float", "float64": "double", "int64": "i64"}
 _LETTERS = {"i64": "q", "int": "i", "float": "f", "double": "d"}
 """The module `struct`'s names of types."""
+_TYPES = {f"TYPE_{dtype.name.upper()}": dtype.code for dtype in ALL}
 
 
 @cache
@@ -47,11 +48,12 @@ def _whole(file: str) -> str:
 @cache
 def text_of(file: str, computed: str, wide: bool, more: str = "") -> str:
     """The text to compile for a file of kernels; computed: the dtype of T; wide: double exists;
-    more: options such as "-DWIDTH=4"."""
+    more: options such as "-DWIDTH=4", in any order: a text is the same for the same options."""
     known = [f"T {_COMPUTED[computed]}", *(["REAL"] if computed != "int64" else [])]
     known += ["WIDE"] if wide else []
-    known += [f"TYPE_{dtype.name.upper()} {dtype.code}" for dtype in ALL]
-    known += [word.removeprefix("-D").replace("=", " ") for word in more.split()]
+    known += [f"{name} {code}" for name, code in _TYPES.items()]
+    more = re.sub(r"TYPE_\w+", lambda found: str(_TYPES[found[0]]), more)
+    known += sorted(word.removeprefix("-D").replace("=", " ") for word in more.split())
     defined = "".join(f"#define {words}\n" for words in known)
     return defined + _whole("prelude.cl") + _whole(file)
 

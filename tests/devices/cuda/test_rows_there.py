@@ -9,6 +9,9 @@ import pytest
 
 import rushlight as torch
 from rushlight import _core
+from rushlight._devices import choices
+from rushlight._devices.accelerators import numbered
+from rushlight.ops.layers.there.fused_attention import Fused
 
 functional = torch.nn.functional
 LENGTHS = (1, 31, 32, 33, 1000, 4097)
@@ -384,3 +387,32 @@ def test_rows_by_number(width):
             near(t.index_select(0, at[0]), x[index[0]], 0, dtype)
             near(t[:, : width // 2 + 1][at[1]], x[:, : width // 2 + 1][index[1]], 0, dtype)
             near(t[at], x[index], 0, dtype)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "numbers", "launches"),
+    [
+        ((4, 8, 4), (0, 2), {"least_twice": 128}, 2),
+        ((4, 8, 4), (0, 2), {"least_twice": 129}, 1),
+        ((1 << 16,), (0,), {"groups_each": 4}, 2),
+        ((1 << 16,), (0,), {"groups_each": 0}, 1),
+        ((1 << 16,), (0,), {"row_pieces": 1 << 14}, 1),
+        ((1 << 16,), (0,), {"row_pieces": (1 << 14) - 1}, 2),
+    ],
+)
+def test_reductions_are_cut_as_the_table_says(shape, axes, numbers, launches):
+    a = torch.ones(shape, device="cuda")
+    with choices.using(a._accelerator, **numbers):
+        assert (a.sum(axes).sum() == a.numel()).item()
+        before = standin.opened().standin_launches()
+        a.sum(axes)
+        assert standin.opened().standin_launches() == before + launches
+
+
+def test_a_card_without_tensor_cores_for_bfloat16_is_not_given_what_needs_them(monkeypatch):
+    q = torch.ones(1, 1, 4, 32, device="cuda")
+    assert Fused(q, q, q, None, False).fits
+    monkeypatch.setattr(numbered(q._accelerator).facts, "capability", (7, 5))
+    assert not Fused(q, q, q, None, False).fits
+    assert choices.product(q._accelerator, torch.float16, (512,) * 3, 512, 1) == ("TILED", 64)
+    assert functional.scaled_dot_product_attention(q, q, q).sum().item() == 128

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...._base.dtypes import bfloat16, float16, float32
 from ...._core import Tensor
+from ...._devices import choices
 from ...._devices.launch import WIDE_GROUP, code, empty, layout, processors, rows, start
 from ...._devices.there import struct_of
 
@@ -45,7 +46,8 @@ class Fused:
         self.given, self.mask = (query, key, value), mask
         lead, depth, shape = query.shape[:-2], query.shape[-1], key.shape
         self.fits = (
-            bool(processors(query))
+            processors(query) > 0
+            and choices.has_tf32(query._accelerator)
             and len({t.dtype for t in self.given}) == 1
             and query.dtype in (float16, bfloat16, float32)
             and depth in _DEPTHS

@@ -13,6 +13,7 @@ from typing import Any
 
 from .... import _core
 from ...._core import Tensor, kernels
+from ...._devices.choices import wanted_groups
 from ...._devices.launch import (
     WIDE_GROUP,
     Ints,
@@ -184,7 +185,7 @@ def _spans(x: Tensor, of: _Rows) -> tuple[int, int, str]:
     """(parts of each row, neighbours that are read at once, options of the compiler)."""
     n = 16 // x.element_size()
     n = n if of.inner % n == 0 else 1
-    parts = max(1, min(_MOST_PARTS, 8 * processors(x) // of.rows, of.count // (4 * WIDE_GROUP * n)))
+    parts = max(1, min(_MOST_PARTS, wanted_groups(x) // of.rows, of.count // (4 * WIDE_GROUP * n)))
     return parts, n, f"-DWARPS -DX={code(x)} -DAT_ONCE={n}"
 
 
@@ -212,7 +213,7 @@ def _sums_by_warps(
         n = 16 // x.element_size()
         across = power_of_2(over.rows / n, 32)
         tiles, lines = -(-over.rows // (n * across)), 4 * WIDE_GROUP // across
-        parts = max(1, min(8 * processors(x) // tiles, over.count // lines))
+        parts = max(1, min(wanted_groups(x) // tiles, over.count // lines))
         each = [empty((parts, over.rows), x, computed(x.dtype)) for _ in range(2)]
         sizes = over.count, over.rows, parts, across, int(norm.of == over)
         whole = (g, x, *found, *each, *sizes)

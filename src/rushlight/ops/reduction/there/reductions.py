@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from .... import _core
 from ...._base import dtypes
 from ...._core import Tensor, kernels
+from ...._devices.choices import row, wanted_groups
 from ...._devices.launch import (
     WIDE_GROUP,
     Dims,
@@ -106,7 +107,8 @@ def reduce(
         how = combine, take, finish, value
         if _by_warps(a, out, kept, gone, length, how, shift):
             return out
-        if shift is None and a.numel() >= _WORTH_TWO and bytes(gone)[0] > 1:
+        twice = row(a._accelerator).least_twice
+        if shift is None and a.numel() >= twice and bytes(gone)[0] > 1:
             inner = reduce(a, _innermost(a, axes), True, combine, computed(a.dtype), take)
             return reduce(inner, axes, keepdim, combine, dtype, _N.TAKE_VALUE, finish, value)
     given = number(value, a)
@@ -128,10 +130,6 @@ def reduce(
 
 
 # ---- on devices with warps
-
-_GROUPS = 8  # of a multiprocessor
-_WORTH_TWO = 1 << 15  # elements that are worth two kernels
-_LONG_ROW = 512  # pieces of 16 bytes of a row that is worth a group
 
 
 class _Parts(NamedTuple):
@@ -156,9 +154,9 @@ def _innermost(a: Tensor, axes: tuple[int, ...]) -> tuple[int, ...]:
 def _row_parts(x: Tensor, results: int, length: int) -> _Parts:
     each = max(1, 16 // x.element_size())
     pieces = -(-length // each)
-    if pieces <= _LONG_ROW:
+    if pieces <= row(x._accelerator).row_pieces:
         per = power_of_2(pieces / _N.ROUNDS, 32)
-        while per < min(32, pieces) and results * per < processors(x) * _GROUPS * WIDE_GROUP:
+        while per < min(32, pieces) and results * per < wanted_groups(x) * WIDE_GROUP:
             per *= 2
         return _Parts(1, length, per)
     return _Parts(*_cut(length, 2 * _N.ROUNDS * WIDE_GROUP * each, results, x), WIDE_GROUP)
@@ -166,7 +164,7 @@ def _row_parts(x: Tensor, results: int, length: int) -> _Parts:
 
 def _cut(length: int, least: int, groups: int, x: Tensor) -> tuple[int, int]:
     """(parts, their length), so that a device has groups enough, and parts work enough."""
-    wanted = min(processors(x) * _GROUPS // max(groups, 1), length // least)
+    wanted = min(wanted_groups(x) // max(groups, 1), length // least)
     span = length if wanted < 2 else -(-length // wanted // 1024) * 1024
     return -(-length // span), span
 
