@@ -380,3 +380,8 @@ def test_what_reports_say():
         torch.ones(3, device=CUDA).exp()
     table = prof.key_averages().table
     assert table(sort_by="self_cuda_time_total") == table(sort_by="self_device_time_total")
+
+
+def test_nccl_is_refused_by_what_is_so():
+    with raises(RuntimeError, "NCCL built in. Processes meet by way of the host here: use"):
+        torch.distributed.init_process_group("nccl")

@@ -1,5 +1,5 @@
-"""`torch.cuda.amp`: older names of `torch.amp` for CUDA, which is not here: it does nothing. Those
-of `torch.cpu.amp`, a row of _torch/names.txt, are at the end."""
+"""`torch.cuda.amp`: older names of `torch.amp` for CUDA; without a device they do nothing. Those of
+`torch.cpu.amp`, a row of _torch/names.txt, are at the end."""
 
 from __future__ import annotations
 

@@ -224,8 +224,8 @@ def _backend_of_cpu(backend: str | None) -> Backend:
             raise AssertionError(f"Unknown backend type {one}")
         if one in ("nccl", "ucc", "xccl"):
             raise RuntimeError(
-                f"Distributed package doesn't have {one.upper()} built in. It moves tensors "
-                'between GPUs; here tensors are on the CPU: use backend="gloo" or "mpi", or none.'
+                f"Distributed package doesn't have {one.upper()} built in. Processes "
+                'meet by way of the host here: use backend="gloo" or "mpi", or none.'
             )
         if colon and device == "cpu":
             chosen = Backend(one)

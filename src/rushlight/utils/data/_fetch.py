@@ -63,7 +63,7 @@ def _like(data: Any, pinned: Any) -> Any:
 
 def pinning(loader: Any) -> Callable[[Any], Any]:
     """The last step of a loader with a batch: pinning, where an accelerator is used."""
-    pins = loader.pin_memory and (accelerators.wanted or cuda_is_here())
+    pins = getattr(loader, "pin_memory", False) and (accelerators.wanted or cuda_is_here())
     return pin_memory if pins else lambda batch: batch
 
 
