@@ -341,7 +341,7 @@ def there(under: Under) -> None:
 
     def ask(name: str) -> None:
         doing = "machine" if name == "machine" else "facts"
-        found[name] = under.do(workers[name], doing, seconds=20)
+        found[name] = under.do(workers[name], doing, seconds=60)
         workers[name].end()
 
     side_by_side(partial(ask, name) for name in workers)
@@ -537,9 +537,9 @@ def choices(under: Under) -> None:
 
 Stages = list[list[tuple[str, float, Callable[[Under], None]]]]
 STAGES: Stages = [  # parts in order of worth, and how many of 330 seconds each may take
-    [("there", 40, there)],
+    [("there", 90, there)],
     [("tensor", 10, tensor)],
-    [("compile", 40, partial(named, doing="compiled", processes=14))],
+    [("compile", 60, partial(named, doing="compiled", processes=14))],
     [
         ("sweep", 75, partial(named, doing="op", processes=7)),
         ("networks", 75, networks),

@@ -30,6 +30,7 @@ FOLDERS = [ROOT / name for name in ("tests/devices", "tests/table", "tests/torch
 FOLDERS += [ROOT / "benchmarks", PLACE]
 OK, WRONG, FAILED, ABSENT = "ok", "wrong", "failed", "not here"
 FOR_CUDA = "-DWARPS", "-DSTORED", "a program of"  # in the names of texts for CUDA alone
+LONG = "pointwise.cl", "complex.cl", "fused_attention.cl"  # files that take many seconds each
 ABSENT_KERNEL = re.compile(r"-46\b|not.found", re.I)  # the driver's words for such a name
 Answer = dict[str, Any]
 TASKS: dict[str, Callable[..., Answer]] = {}
@@ -162,6 +163,11 @@ def compiled(here: Here, number: int) -> Answer:
     return {"name": f"{name}, no kernels"}
 
 
+def _longest_first() -> list[int]:
+    names = [name for name, _ in import_module("cuda_check").texts()]
+    return sorted(range(len(names)), key=lambda number: not names[number].startswith(LONG))
+
+
 @task
 def op(here: Here, name: str) -> Answer:
     """All samples of an op agree with the CPU's, and their gradients."""
@@ -212,7 +218,7 @@ def names(here: Here, part: str) -> Answer:
         "sweep": lambda: import_module("sweep").names(),
         # What new memory holds is not compared.
         "op_db": lambda: [t for t in _entries(here).titles() if "empty" not in t],
-        "compile": lambda: list(range(len(import_module("cuda_check").texts()))),
+        "compile": _longest_first,
     }
     if part in found:
         return {"names": found[part]()[:: 40 if here.quick else 1]}

@@ -11,6 +11,7 @@ import sys
 import threading
 import zipfile
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -314,6 +315,16 @@ def well(found):
     if found["about"]["libraries"][-1] != "not here":
         assert all("ratio" in row for row in timed if row["name"] != "an empty kernel")
     return len(timed)
+
+
+def test_texts_that_take_long_are_compiled_first():
+    sys.path.insert(0, str(ROOT / "tools"))
+    tasks, texts = import_module("gpu_tasks"), import_module("cuda_check").texts()
+    numbers = tasks._longest_first()
+    first = [texts[number][0].partition(".")[0] for number in numbers]
+    long = {"pointwise", "complex", "fused_attention"}
+    count = sum(name in long for name in first)
+    assert set(first[:count]) == long and sorted(numbers) == list(range(len(texts)))
 
 
 def test_all_parts_on_pocl(tmp_path):

@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+import sweep
 
 import rushlight as torch
 from rushlight import _core, nn
@@ -282,3 +283,9 @@ def test_compared(doubled):
             call(x)
     finally:
         _core.accelerator_compare_calls(before)
+
+
+def test_the_sweep_of_all_ops_runs_what_was_kept():
+    before = _core.accelerator_kept_calls().get("matmul", 0)
+    assert not sweep.run("matmul").wrong
+    assert _core.accelerator_kept_calls().get("matmul", 0) > before

@@ -44,10 +44,11 @@ class Fused:
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool
     ) -> None:
         self.given, self.mask = (query, key, value), mask
+        device: Any = query._accelerator
         lead, depth, shape = query.shape[:-2], query.shape[-1], key.shape
         self.fits = (
             processors(query) > 0
-            and choices.has_tf32(query._accelerator)
+            and choices.has_tf32(device)
             and len({t.dtype for t in self.given}) == 1
             and query.dtype in (float16, bfloat16, float32)
             and depth in _DEPTHS

@@ -107,7 +107,8 @@ def reduce(
         how = combine, take, finish, value
         if _by_warps(a, out, kept, gone, length, how, shift):
             return out
-        twice = row(a._accelerator).least_twice
+        device: Any = a._accelerator
+        twice = row(device).least_twice
         if shift is None and a.numel() >= twice and bytes(gone)[0] > 1:
             inner = reduce(a, _innermost(a, axes), True, combine, computed(a.dtype), take)
             return reduce(inner, axes, keepdim, combine, dtype, _N.TAKE_VALUE, finish, value)
@@ -154,7 +155,8 @@ def _innermost(a: Tensor, axes: tuple[int, ...]) -> tuple[int, ...]:
 def _row_parts(x: Tensor, results: int, length: int) -> _Parts:
     each = max(1, 16 // x.element_size())
     pieces = -(-length // each)
-    if pieces <= row(x._accelerator).row_pieces:
+    device: Any = x._accelerator
+    if pieces <= row(device).row_pieces:
         per = power_of_2(pieces / _N.ROUNDS, 32)
         while per < min(32, pieces) and results * per < wanted_groups(x) * WIDE_GROUP:
             per *= 2
