@@ -296,7 +296,7 @@ void launch(int kernel, size_t items, size_t group, const std::vector<Argument>&
   if (!items) return;
   ++queued_here;
   State& s = state();
-  const std::lock_guard<std::mutex> guard(s.lock);  // for a kernel's arguments
+  const std::lock_guard<std::mutex> guard(s.lock);  // drivers may set a kernel's arguments one by one
   const Kernel k = s.kernels.at(static_cast<size_t>(kernel));
   Slot& slot = slot_of(k.device);
   size_t bytes = 0;
