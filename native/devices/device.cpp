@@ -309,7 +309,7 @@ void launch(int kernel, size_t items, size_t group, const std::vector<Argument>&
   State& s = state();
   // Without the lock, which a thread of the process before may have had.
   if (forked.load(std::memory_order_relaxed)) slot_of(s.kernels.at(static_cast<size_t>(kernel)).device);
-  const std::lock_guard<std::mutex> guard(s.lock);  // for a kernel's arguments
+  const std::lock_guard<std::mutex> guard(s.lock);  // drivers may set a kernel's arguments one by one
   const Kernel k = s.kernels.at(static_cast<size_t>(kernel));
   Slot& slot = slot_of(k.device);
   size_t bytes = 0;

@@ -81,14 +81,6 @@ def opened() -> ctypes.CDLL:
     return cuda
 
 
-def prepare() -> None:
-    """Make the stand-in this process's driver of CUDA; before rushlight looks for one."""
-    for name in "CUDA", "NVRTC":
-        os.environ[f"RUSHLIGHT_{name}_LIBRARY"] = str(library())
-    for name in "CUBLAS", "CUDNN":  # not a card's
-        os.environ[f"RUSHLIGHT_{name}_LIBRARY"] = ""
-
-
 def said() -> str:
     """What the stand-in told last."""
     return str(opened().standin_said().decode())

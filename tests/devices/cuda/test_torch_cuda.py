@@ -5,13 +5,11 @@ import threading
 
 import _standin
 import pytest
-from _inside import HERE, ran
 
 import rushlight as torch
 from rushlight.utils.data import DataLoader, TensorDataset
 
 CUDA = torch.device("cuda:0")
-SCRIPT = HERE.parents[1] / "data" / "gpu_script.txt"
 MIB = 1 << 20
 
 
@@ -265,45 +263,6 @@ def test_what_is_built():
     torch.cuda.set_sync_debug_mode(0)
     with raises(NotImplementedError, "torch.cuda.utilization is not there"):
         torch.cuda.utilization()
-
-
-# ---- scripts
-
-
-def test_an_unedited_script(tmp_path):
-    from test_as_cuda import SAID
-
-    assert ran("-m", "rushlight", "run", SCRIPT, cwd=tmp_path) == SAID
-
-
-SCALED = """
-import torch
-from torch import nn
-
-torch.manual_seed(0)
-x, y = torch.randn(64, 4).cuda(), torch.randn(64, 1).cuda()
-net = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1)).cuda()
-optimizer = torch.optim.Adam(net.parameters(), lr=0.02)
-scaler = torch.cuda.amp.GradScaler()
-losses = []
-for _ in range(30):
-    optimizer.zero_grad()
-    with torch.autocast("cuda", dtype=torch.float16):
-        out = net(x)
-        loss = nn.functional.mse_loss(out, y)
-    assert out.dtype == torch.float16 and out.is_cuda
-    scaler.scale(loss).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    losses.append(loss.item())
-print(losses[-1] < 0.8 * losses[0], scaler.get_scale())
-"""
-
-
-def test_a_script_with_scaled_gradients_in_float16(tmp_path):
-    script = tmp_path / "train.py"
-    script.write_text(SCALED)
-    assert ran("-m", "rushlight", "run", script, cwd=tmp_path) == "True 65536.0\n"
 
 
 # ---- programs as users have them
