@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import statistics
 import sys
 import time
@@ -70,7 +71,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.stand_in:
         sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "devices" / "cuda"))
-        importlib.import_module("_standin").prepare()
+        library = str(importlib.import_module("_standin").library())
+        os.environ["RUSHLIGHT_CUDA_LIBRARY"] = os.environ["RUSHLIGHT_NVRTC_LIBRARY"] = library
+        os.environ["RUSHLIGHT_CUBLAS_LIBRARY"] = os.environ["RUSHLIGHT_CUDNN_LIBRARY"] = ""
     torch: Any = importlib.import_module("rushlight")
     core = importlib.import_module("rushlight._core")
     name = torch.get_device_module(given.device).get_device_name()

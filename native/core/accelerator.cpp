@@ -389,7 +389,8 @@ PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, boo
     if (!load || !Ref(PyObject_CallNoArgs(load))) return nullptr;
     loaded.store(true, std::memory_order_release);
   }
-  // An int of a class of the program's may do anything in `__float__`, also to the tensors; so it is an int from here on.
+  // An int of a class of the program's may do anything in `__float__`, also to the tensors; so it
+  // is an int from here on.
   const auto odd = [](PyObject* o) { return PyLong_Check(o) && !PyLong_CheckExact(o) && !PyBool_Check(o); };
   std::vector<PyObject*> plain;
   std::vector<Ref> held;

@@ -49,7 +49,8 @@ struct Own {
 // Work items that go in step: of CUDA's devices.
 int warp_of(int device) { return devices::facts_of(device)->warp; }
 
-// A program as the device reads it: five numbers an instruction, then the constants. Kept for ever, as programs are.
+// A program as the device reads it: five numbers an instruction, where it was interpreted, and its
+// constants. Kept for ever, as programs are.
 struct Code {
   devices::Block instructions, constants;
   std::string bytes;         // of the instructions
@@ -57,11 +58,33 @@ struct Code {
   std::map<std::string, Own> kernels;  // by the operands' types and form
 };
 
-// Interpreting has cost about what compiling costs after so many elements times steps.
-std::atomic<uint64_t> worth_compiling{uint64_t{1} << 26};
-// The least that a run counts as on a device with warps, where few work items take as long as many:
-// 16 runs are worth a kernel.
-constexpr uint64_t kLeast = uint64_t{1} << 22;
+// After so many elements times steps interpreting has cost about what compiling costs. NVRTC
+// compiles a program in 0.1 s and the interpreter in 40 s, so on CUDA's devices each program has a
+// kernel of its own from the first call on.
+constexpr uint64_t kUsual = uint64_t{1} << 26, kNotSaid = ~uint64_t{0};
+
+uint64_t said_by_variable() {
+  const char* said = std::getenv("RUSHLIGHT_COMPILE_AFTER");
+  return said && *said ? std::strtoull(said, nullptr, 10) : kNotSaid;
+}
+
+std::atomic<uint64_t> said_steps{said_by_variable()};
+
+uint64_t worth_compiling(int device) {
+  const uint64_t said = said_steps.load(std::memory_order_relaxed);
+  return said != kNotSaid ? said : warp_of(device) ? 0 : kUsual;
+}
+
+void hold(int device, devices::Block* block, const std::string& values) {
+  *block = devices::take(device, values.size());
+  try {
+    devices::write(*block, 0, values.data(), values.size());
+  } catch (...) {  // as while a graph is captured
+    devices::give(*block);
+    *block = {};
+    throw;
+  }
+}
 
 // By what it is made of: programs that are alike share it. With `keeping` held.
 Code& new_code(const Program& program, DType compute, int device) {
@@ -81,18 +104,7 @@ Code& new_code(const Program& program, DType compute, int device) {
   key += bytes + "|" + constants;
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
   Code made{};
-  const auto hold = [device](devices::Block& block, const std::string& values) {
-    block = devices::take(device, values.size());
-    devices::write(block, 0, values.data(), values.size());
-  };
-  try {
-    hold(made.instructions, bytes);
-    hold(made.constants, constants);
-  } catch (...) {  // as while a graph is captured
-    devices::give(made.instructions);
-    devices::give(made.constants);
-    throw;
-  }
+  hold(device, &made.constants, constants);
   made.bytes = std::move(bytes);
   return kept[key] = std::move(made);
 }
@@ -227,7 +239,8 @@ Own compiled(const std::string& instructions, const Call& call, DType compute, i
 int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) try {
   if (!out->numel()) return 0;
   const int device = accelerator_number(out->device());
-  const int with = interpreter(device, compute);
+  const uint64_t least = worth_compiling(device);
+  const int with = least ? interpreter(device, compute) : 0;
   if (with == -1) return -1;
   Call call;
   const devices::Block* blocks[INPUTS] = {};
@@ -250,10 +263,10 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
       if (kernel != found.kernels.end()) {
         own = kernel->second;
       } else {
-        const uint64_t steps = static_cast<uint64_t>(call.count) * static_cast<uint64_t>(call.n_instructions + n + 1);
-        found.interpreted += warp_of(device) ? std::max(steps, kLeast) : steps;
-        again = found.interpreted >= worth_compiling.load(std::memory_order_relaxed);
+        found.interpreted += static_cast<uint64_t>(call.count) * static_cast<uint64_t>(call.n_instructions + n + 1);
+        again = found.interpreted >= least;
         if (again) instructions = found.bytes;
+        else if (!found.instructions.memory) hold(device, &found.instructions, found.bytes);
       }
     }
     if (!again) break;
@@ -297,7 +310,7 @@ PyObject* list_instructions(PyObject*, PyObject*) {
 
 PyObject* compile_after(PyObject*, PyObject* steps) {
   const unsigned long long given = PyLong_AsUnsignedLongLong(steps);
-  return PyErr_Occurred() ? nullptr : PyLong_FromUnsignedLongLong(worth_compiling.exchange(given));
+  return PyErr_Occurred() ? nullptr : PyLong_FromUnsignedLongLong(said_steps.exchange(given));
 }
 
 }  // namespace

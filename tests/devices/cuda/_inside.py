@@ -30,6 +30,7 @@ def environment():
         "RUSHLIGHT_CUBLAS_LIBRARY": "",  # not a card's
         "RUSHLIGHT_CUDNN_LIBRARY": "",
         "RUSHLIGHT_KERNEL_CACHE": "",
+        "RUSHLIGHT_COMPILE_AFTER": str(1 << 26),  # the system's compiler takes a second for each
         "RUSHLIGHT_CUDA": "",
     }
 

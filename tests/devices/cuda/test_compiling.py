@@ -6,11 +6,9 @@ from pathlib import Path
 import _standin
 import pytest
 
-_standin.prepare()
-
-import rushlight as torch  # noqa: E402
-from rushlight._devices import accelerators, launch  # noqa: E402
-from rushlight._devices.texts import text_of  # noqa: E402
+import rushlight as torch
+from rushlight._devices import accelerators, launch
+from rushlight._devices.texts import text_of
 
 
 def test_a_name_that_a_text_has_not_costs_no_compilation(tmp_path, monkeypatch):

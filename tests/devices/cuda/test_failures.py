@@ -5,9 +5,7 @@ import gc
 import _standin
 import pytest
 
-_standin.prepare()
-
-import rushlight as torch  # noqa: E402
+import rushlight as torch
 
 CUDA = torch.device("cuda:0")
 UNKNOWN = 999

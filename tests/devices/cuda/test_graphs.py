@@ -7,7 +7,7 @@ import pytest
 from _inside import ran
 
 import rushlight as torch
-from rushlight import nn
+from rushlight import _core, nn
 
 F = nn.functional
 CUDA = torch.device("cuda:0")
@@ -471,6 +471,19 @@ def test_what_no_graph_can_be_made_of():
     made(x, unused).sum().backward()
     assert x.grad.tolist() == [2, 2] and unused.grad is None
     usable()
+
+
+def test_a_program_needs_no_call_before_its_capture():
+    """Where programs have kernels of their own from the first call on, as they do on a card."""
+    before = _core.accelerator_compile_after(0)
+    try:
+        x = torch.arange(5.0, device=CUDA)
+        graph, y = captured(lambda: (x * 3 - 7).abs())
+        x.fill_(2)
+        graph.replay()
+        assert y.tolist() == [1] * 5
+    finally:
+        _core.accelerator_compile_after(before)
 
 
 # ---- ends

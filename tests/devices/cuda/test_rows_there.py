@@ -4,6 +4,7 @@ Pointwise programs, reductions, softmax, norms and attention: of lengths around 
 from addresses that are no multiple of 16, with steps, NaN, infinities and nothing at all.
 """
 
+import _standin as standin
 import numpy as np
 import pytest
 
