@@ -146,8 +146,9 @@ def round_trip(here: Here, kind: str) -> Answer:
 def compiled(here: Here, number: int) -> Answer:
     """A kernel text is compiled; what comes of it stays on disk for all processes."""
     name, text = import_module("cuda_check").texts()[number]
-    if here.device != "cuda" and any(word in name for word in FOR_CUDA):
-        return {"name": f"{name}, for CUDA"}
+    elsewhere = ["pointwise.cl"] if here.device == "cuda" else FOR_CUDA
+    if any(word in name for word in elsewhere):
+        return {"name": f"{name}, not for {here.device}"}
     build = import_module("rushlight._devices.accelerators").build
     device, said = here.torch.empty(1, device=here.device)._accelerator, []
     for kernel in re.findall(r"^KERNEL(?:_OF\(\w+\))? (\w+)\(", text, re.M):
