@@ -44,6 +44,7 @@ def test_third(): os._exit(3)
 def test_what_a_child_tells(tmp_path, request):
     file = tmp_path / "test_cases.py"
     file.write_text(CASES)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")  # names of tests begin here
 
     def item(name):
         named = f"test_cases.py::test_{name}"

@@ -8,8 +8,10 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "accelerators.m
 
 def test_its_programs_run_one_after_the_other():
     programs = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-    assert len(programs) == 2
+    assert len(programs) == 3
+    training, graph, fallbacks = programs
     names = {}
-    for text in programs:
+    for text in (training, fallbacks):
         exec(compile(text, "example.py", "exec"), names)
     assert names["loss"].device.type == "opencl"
+    exec(compile(graph, "example.py", "exec"), {})

@@ -10,6 +10,13 @@ import rushlight as torch
 from rushlight._devices import accelerators, launch
 from rushlight._devices.texts import text_of
 
+provoked = []  # what the stand-in is to tell
+
+
+@pytest.fixture(autouse=True)
+def _told():
+    provoked.clear()
+
 
 def test_a_name_that_a_text_has_not_costs_no_compilation(tmp_path, monkeypatch):
     device = torch.ones(1, device="cuda")._accelerator
@@ -18,6 +25,7 @@ def test_a_name_that_a_text_has_not_costs_no_compilation(tmp_path, monkeypatch):
     before = _standin.live("modules")
     with pytest.raises(RuntimeError, match="NOT_FOUND"):
         accelerators.build(device, text, "another")
+    provoked.append("the module has no such kernel")
     assert list(tmp_path.iterdir()) == []
     number = accelerators.build(device, text, "asked_for")
     assert _standin.live("modules") == before + 1
