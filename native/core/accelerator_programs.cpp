@@ -1,4 +1,5 @@
-// Pointwise programs on an accelerator: interpreted first, and compiled as kernels of their own where that pays.
+// Pointwise programs on an accelerator: kernels of their own, before which OpenCL interprets them
+// until compiling pays.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

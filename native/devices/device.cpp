@@ -382,12 +382,6 @@ void drop_graph(int graph) {
   if (handle) s.device->drop_graph(handle);
 }
 
-bool is_capturing(int device) {
-  const Slot& s = slot_of(device);
-  const std::lock_guard<std::mutex> guard(state().lock);
-  return s.capturing != 0;
-}
-
 namespace {
 
 [[noreturn]] void only_cuda() {

@@ -150,7 +150,6 @@ void begin_capture(int device);
 int end_capture(int device);  // a number
 void replay(int graph);
 void drop_graph(int graph);
-bool is_capturing(int device);
 
 // For the drivers' files.
 std::vector<std::unique_ptr<Device>> open_opencl(const std::string& library);
