@@ -34,7 +34,7 @@ const char* device_name(DeviceType device) {
 namespace {
 
 // The bit that makes the address of a Block a number that is no address.
-constexpr uintptr_t kNoAddress = uintptr_t{1} << 62;
+constexpr uintptr_t kNoAddress = uintptr_t{1} << (8 * sizeof(uintptr_t) - 2);
 
 }  // namespace
 

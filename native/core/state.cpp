@@ -347,10 +347,10 @@ struct Found {
   std::vector<PyObject*> containers;
 };
 
-// A word that has to be as it was.
+// A word that has to be as it was: a pointer, or a version (where words are of 4 bytes its low half).
 struct Word {
-  const uint64_t* at;
-  uint64_t is;
+  const uintptr_t* at;
+  uintptr_t is;
 };
 struct Row {
   Holds holds;
@@ -409,10 +409,10 @@ Guards* as_guards(PyObject* o) { return reinterpret_cast<Guards*>(o); }
 
 bool Records::words_hold(bool anew) {
   for (size_t from = 0; from < words.size(); from += kAtOnce) {
-    uint64_t differ = anew;
+    uintptr_t differ = anew;
     for (size_t i = 0; i < kAtOnce; ++i) differ |= *words[from + i].at ^ words[from + i].is;
     for (size_t i = from; differ && i < from + kAtOnce; ++i) {
-      const uint64_t now = *words[i].at;
+      const uintptr_t now = *words[i].at;
       if (now == words[i].is && (!anew || of_words[i].holds == never)) continue;
       if (!of_words[i].holds(of_words[i].row)) return false;
       if (of_words[i].renews) words[i].is = of_words[i].holds == class_holds ? *words[i].at : now;
@@ -540,7 +540,7 @@ bool is_tree(PyObject* part, int depth = 0) {
 // `is`: what is at the address, an object that the row owns or nullptr; or nothing of the kind,
 // where it is no more.
 void Records::add_word(const void* at, const void* is, bool (*holds)(PyObject*), PyObject* row) {
-  words.push_back({static_cast<const uint64_t*>(at), reinterpret_cast<uintptr_t>(is)});
+  words.push_back({static_cast<const uintptr_t*>(at), reinterpret_cast<uintptr_t>(is)});
   of_words.push_back({holds, row});
 }
 
@@ -573,7 +573,7 @@ bool Records::add(int kind, PyObject* row) {
       const uint64_t* version = version_at(a);
       if (!version) return false;
       dicts.push_back(a);
-      words.push_back({version, *version});
+      words.push_back({reinterpret_cast<const uintptr_t*>(version), static_cast<uintptr_t>(*version)});
       of_words.push_back({dict_holds, row, true});
       return true;
     }
@@ -583,11 +583,11 @@ bool Records::add(int kind, PyObject* row) {
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(c, i), "O!O!O", &PyType_Type, &d, &PyDict_Type, &d, &e) || !is_names(e))
           return false;
       }
-      static_assert(offsetof(PyTypeObject, tp_finalize) == offsetof(PyTypeObject, tp_version_tag) + 8,
+      static_assert(offsetof(PyTypeObject, tp_finalize) == offsetof(PyTypeObject, tp_version_tag) + sizeof(uintptr_t),
                     "what is beside a version never changes");
       const unsigned version = class_version(as_type(a));
       if (!version) return others.push_back({never, row}), true;
-      words.push_back({reinterpret_cast<const uint64_t*>(&as_type(a)->tp_version_tag), 0});
+      words.push_back({reinterpret_cast<const uintptr_t*>(&as_type(a)->tp_version_tag), 0});
       words.back().is = *words.back().at;
       of_words.push_back({class_holds, row, true});
       return true;
@@ -645,7 +645,7 @@ int fill(Records* to, PyObject* rows, PyObject* inputs) {
     }
     if (kind == 8) to->reached_gradients = to->gradients.size();
   }
-  static const uint64_t nothing = 0;
+  static const uintptr_t nothing = 0;
   while (to->words.size() % kAtOnce) to->add_word(&nothing, nullptr, never, nullptr);
   for (size_t i = 0; i < to->tensors.size(); ++i) to->memories.emplace_back(to->tensors[i].tensor->storage(), static_cast<int>(i));
   std::sort(to->memories.begin(), to->memories.end());

@@ -19,7 +19,7 @@ inline int accelerator_number(DeviceType device) { return static_cast<int>(devic
 inline DeviceType accelerator_at(int number) { return static_cast<DeviceType>(static_cast<int>(DeviceType::Accelerator) + number); }
 const char* device_name(DeviceType device);
 
-struct Storage {
+struct alignas(64) Storage {
   enum Flag : uint8_t {
     kForeign = 1,  // somebody else's memory: perhaps not aligned, and it cannot grow
     kReadOnly = 2,  // ... that may not be written

@@ -11,7 +11,7 @@ namespace rushlight::lapack {
 
 // Whether LAPACK's integers count the elements of a column, and of a matrix for its work.
 inline bool fits_lapack(ptrdiff_t m, ptrdiff_t n) {
-  constexpr ptrdiff_t kLimit = 0x7fffffff;
+  constexpr int64_t kLimit = 0x7fffffff;
   return m < kLimit && n < kLimit && (m == 0 || n <= 16 * kLimit / m);
 }
 // How many matrices to take at a time: those of a few registers where they are small.

@@ -389,7 +389,7 @@ Ref constant_pad(const TensorInfo& x, const Sizes& pad, Any value) {
   for (int i = 0; i < count; i++) {
     const int d = ndim - 1 - i;
     const Py_ssize_t before = pad.at[2 * i], after = pad.at[2 * i + 1];
-    constexpr Py_ssize_t kMost = Py_ssize_t{1} << 40;
+    constexpr Py_ssize_t kMost = PY_SSIZE_T_MAX / 8;
     if (std::min(before, after) < -kMost || std::max(before, after) > kMost) return {};
     shape[d] += before + after;
     kept[d] += std::min<Py_ssize_t>(before, 0) + std::min<Py_ssize_t>(after, 0);
