@@ -85,20 +85,7 @@ PyObject* convolve(PyObject*, PyObject* args) {
                         &sizes[1], &PyTuple_Type, &sizes[2], &PyTuple_Type, &sizes[3], &PyTuple_Type, &sizes[4], &PyTuple_Type,
                         &sizes[5], &groups, &tf32, &deterministic))
     return nullptr;
-  devices::Convolution c{static_cast<devices::Wanted>(wanted),
-                         DType::F32,
-                         first_of(o[0]),
-                         first_of(o[1]),
-                         first_of(o[2]),
-                         {},
-                         {},
-                         {},
-                         {},
-                         {},
-                         {},
-                         1,
-                         false,
-                         false};
+  devices::Convolution c{static_cast<devices::Wanted>(wanted), DType::F32, first_of(o[0]), first_of(o[1]), first_of(o[2])};
   std::vector<int>* const places[] = {&c.x_sizes, &c.w_sizes, &c.y_sizes, &c.padding, &c.stride, &c.dilation};
   for (int i = 0; i < 6 && !PyErr_Occurred(); ++i) *places[i] = numbers_of(sizes[i]);
   if (PyErr_Occurred()) return nullptr;
