@@ -47,6 +47,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import traceback
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +78,8 @@ WRONG = re.compile(r"^<!-- wrong\n(.*?)^-->$", re.M | re.S)
 
 
 class Block(NamedTuple):
-    """A block of code of a page, what it prints (None: the page does not say) and its picture.
+    """A block of code of a page, what it prints (None: the page does not say), its picture, and
+    the reason why a browser cannot run it.
 
     span: where what it prints stands in the page's text.
     """
@@ -86,6 +88,7 @@ class Block(NamedTuple):
     code: str
     printed: str | None
     picture: str | None
+    reason: str | None
     span: tuple[int, int]
 
 
@@ -113,6 +116,7 @@ def blocks(page: Path) -> list[Block]:
             found["code"],
             found["printed"],
             found["picture"],
+            found["reason"],
             found.span("printed"),
         )
         for found in BLOCK.finditer(text)
@@ -207,15 +211,15 @@ def attempt(code: str, check: str, names: dict[str, Any]) -> Exception | None:
     """The error of a reader's code, or the failed assertion of its check, in a copy of names."""
     names = names.copy()
     linecache.cache[READER] = (len(code), None, code.splitlines(keepends=True), READER)
-    with contextlib.redirect_stdout(io.StringIO()):
-        try:
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(code, READER, "exec"), names)
-        except Exception as error:
-            return error
-        try:
             exec(compile(check, "check.py", "exec"), names)
-        except AssertionError as error:
+    except Exception as error:
+        theirs = any(frame.filename == READER for frame in traceback.extract_tb(error.__traceback__))
+        if theirs or isinstance(error, AssertionError):
             return error
+        raise
     return None
 
 
