@@ -130,12 +130,25 @@ def test_a_question_is_proven(tmp_path: Path, text: str, message: str):
     assert (done.returncode, message in done.stderr) == (int(message != ""), True), done.stderr
 
 
-def test_every_lesson_ends_in_questions():
+def test_every_lesson_begins_with_its_aim_and_ends_in_questions():
     for page in sorted((DOCS / "tutorial").glob("[0-9]*.md")):
+        assert re.match(r"# .*\n\nAfter this page you can ", page.read_text("utf-8")), page
         asked = docs_examples.questions(page)
         assert 1 <= len(asked) <= 3, page
         assert all(question.wrong for question in asked), page
         assert asked[0].line > max(block.line for block in docs_examples.blocks(page)), page
+
+
+def test_what_a_browser_cannot_run_is_marked():
+    """The site's Python has the standard library and rushlight, and starts no processes."""
+    foreign = re.compile(r"^\s*(?:import|from) (?:numpy|matplotlib|subprocess|multiprocessing)", re.M)
+    unmarked = [
+        f"{name(page)}:{block.line}"
+        for page in sorted((DOCS / "tutorial").glob("*.md"))
+        for block in docs_examples.blocks(page)
+        if foreign.search(block.code) and not block.reason
+    ]
+    assert unmarked == []
 
 
 def test_what_is_printed_is_accepted(tmp_path: Path):
