@@ -133,9 +133,14 @@ T reflection(ptrdiff_t n, T& first, T* x) {
   const R rest = length(n - 1, x);
   if (rest == 0 && std::imag(first) == 0) return 0;
   const R beta = -std::copysign(std::hypot(std::abs(first), rest), std::real(first));
+  if (constexpr R tiny = std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon(); std::abs(beta) < tiny) {
+    for (ptrdiff_t i = 0; i < n - 1; i++) x[i] *= 1 / tiny;  // exact, and numbers below have too few digits
+    first *= 1 / tiny;
+    const T tau = reflection(n, first, x);
+    return first *= tiny, tau;
+  }
   const T tau = (beta - first) / beta, by = T(1) / (first - beta);
-  const bool fits = std::isfinite(size_of(by));
-  for (ptrdiff_t i = 0; i < n - 1; i++) x[i] = fits ? product(x[i], by) : x[i] / (first - beta);
+  for (ptrdiff_t i = 0; i < n - 1; i++) x[i] = product(x[i], by);
   first = beta;
   return tau;
 }
