@@ -23,7 +23,9 @@ HERE = Path(__file__).resolve()
 def random(dtype, m, n, seed=0):
     rng = np.random.default_rng(seed)
     a = rng.standard_normal((m, n))
-    return (a + 1j * rng.standard_normal((m, n)) if np.dtype(dtype).kind == "c" else a).astype(dtype)
+    return (a + 1j * rng.standard_normal((m, n)) if np.dtype(dtype).kind == "c" else a).astype(
+        dtype
+    )
 
 
 def low_rank(dtype, m, n, k):
@@ -79,13 +81,18 @@ def matrices(dtype, kind, square=False):
 
 def near(got, wanted, scale, dtype, factor=60):
     """Whether the error is that of rounding numbers of some size."""
-    bound = factor * np.finfo(dtype).eps * max(wanted.shape[-2:]) * scale
+    bound = factor * np.finfo(dtype).eps * max(wanted.shape[-2:], default=1) * scale
     assert got.shape == wanted.shape
     assert np.abs(got - wanted).max(initial=0) <= bound
 
 
 def unitary(q, dtype):
-    near(adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1]), adjoint(q).shape[:-1] + q.shape[-1:]), 1, dtype)
+    near(
+        adjoint(q) @ q,
+        np.broadcast_to(np.eye(q.shape[-1]), adjoint(q).shape[:-1] + q.shape[-1:]),
+        1,
+        dtype,
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -98,12 +105,17 @@ def test_orthogonal_and_triangular_factors(dtype, kind):
             unitary(q, dtype)
             near(q @ r, a, size * a.shape[-1], dtype)
             assert np.array_equal(np.triu(r), r)
-        if a[..., 1:, 0].any():  # LAPACK's sign: the diagonal is real, and has not that of what it replaces
-            assert not r[..., 0, 0].imag.any() and (r[..., 0, 0].real * a[..., 0, 0].real <= 0).all()
+        if a[
+            ..., 1:, 0
+        ].any():  # LAPACK's sign: the diagonal is real, and has not that of what it replaces
+            assert (
+                not r[..., 0, 0].imag.any() and (r[..., 0, 0].real * a[..., 0, 0].real <= 0).all()
+            )
         p, low, up = map(wide, L.lu(t))
         near(p @ low @ up, a, size * a.shape[-1], dtype)
-        largest = np.abs(low.real) + np.abs(low.imag)
-        assert largest.max() <= (1 if np.dtype(dtype).kind == "f" else 2**0.5) * (1 + 9 * np.finfo(dtype).eps)
+        # Pivots are the largest by |re| + |im|, which is at most sqrt(2) times the absolute value.
+        most = 1 if np.dtype(dtype).kind == "f" else 2**0.5
+        assert np.abs(low).max() <= most * (1 + 9 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -169,7 +181,10 @@ def test_systems(dtype, kind):
             assert np.array_equal(np.tril(c), c)
             solves(torch.cholesky_solve(b, root, upper=upper), wide(positive))
             solves(L.solve_triangular(root, b, upper=upper), wide(root))
-            solves(L.solve_triangular(root, b.mT, upper=upper, left=False).mT, wide(root).swapaxes(-1, -2))
+            solves(
+                L.solve_triangular(root, b.mT, upper=upper, left=False).mT,
+                wide(root).swapaxes(-1, -2),
+            )
             inverse = torch.cholesky_inverse(root, upper=upper)
             solves(inverse, wide(positive), torch.eye(a.shape[-1], dtype=t.dtype).expand(t.shape))
 
@@ -188,7 +203,12 @@ def test_least_squares(dtype, kind):
                 tolerance = np.finfo(dtype).eps * max(a.shape[-2:])
                 assert np.array_equal(rank.numpy(), np.linalg.matrix_rank(a, rtol=tolerance))
             if left.numel():
-                near(wide(left), (np.abs(a @ inverse @ wide(b) - wide(b)) ** 2).sum(-2), spread, dtype)
+                near(
+                    wide(left),
+                    (np.abs(a @ inverse @ wide(b) - wide(b)) ** 2).sum(-2),
+                    spread,
+                    dtype,
+                )
 
 
 def test_what_no_number_is_ends():
