@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _alone import run_alone
 
 import rushlight as torch
+from _alone import run_alone
 from rushlight._base import outside
 
 L = torch.linalg
@@ -212,7 +212,7 @@ def test_least_squares(dtype, kind):
 
 
 def test_what_no_number_is_ends():
-    """NaN and inf in the factors that look at no element first; the others refuse them."""
+    """NaN and inf in the factors that look at no element first."""
     for value in (float("nan"), float("inf")):
         for n in (5, 40):
             for dtype in (torch.float32, torch.complex128):
@@ -220,7 +220,7 @@ def test_what_no_number_is_ends():
                 one = torch.eye(n, dtype=dtype)
                 one[n // 2, n // 3] = value
                 for x in (a, one):
-                    L.lu_factor_ex(x), L.cholesky_ex(x), L.qr(x), L.solve_ex(x, x)
+                    L.lu_factor_ex(x), L.cholesky_ex(x), L.qr(x)
 
 
 def test_the_same_without_the_library():
