@@ -377,7 +377,10 @@ Ref triangle_indices(Making& call) {
   const auto middle = [=](Py_ssize_t row) { return std::clamp<Py_ssize_t>(row + offset + (kUpper ? 0 : 1), 0, m); };
   Py_ssize_t shape[] = {2, 0};
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (__builtin_add_overflow(shape[1], kUpper ? m - middle(i) : middle(i), &shape[1])) return {};
+    if (__builtin_add_overflow(shape[1], kUpper ? m - middle(i) : middle(i), &shape[1])) {
+      shape[1] = PY_SSIZE_T_MAX;  // which is refused below
+      break;
+    }
   }
   Ref made = new_ref(DType::I64, 2, shape, DeviceType::Cpu);
   int64_t *rows = data_of<int64_t>(made), *columns = rows + shape[1];

@@ -91,13 +91,15 @@ struct Making {
     }
     return true;
   }
+  // False where it is no int, or one beyond 64 bits. Raises for a size that addresses of 32 bits do not hold.
   template <class T>
   static bool whole(PyObject* o, T& value) {
     if (!PyLong_CheckExact(o)) return false;
     int overflow;
     const int64_t given = PyLong_AsLongLongAndOverflow(o, &overflow);
     value = static_cast<T>(given);
-    return !overflow && value == given;
+    if (!overflow && value != given) size_argument(o), throw Raised();
+    return !overflow;
   }
   // A float, or an int that is one.
   static bool real(PyObject* o, double& value) {

@@ -9,13 +9,13 @@ while NumPy is not imported.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from contextvars import ContextVar
 from sys import modules
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .browser import IN_BROWSER
 from .late import get_dotted
 
 __all__ = ["lacking", "ml_dtypes", "np", "np_types", "stand_ins", "ufuncs"]
@@ -24,7 +24,7 @@ _MISSING = (
     "No module named '{0}'. An array of a tensor was asked for here, or an op that only NumPy "
     "computes. Install it: {1}"
 )
-_IN_BROWSER = 'await pyodide_js.loadPackage("{0}"), after `import pyodide_js`'
+_LOADED = 'await pyodide_js.loadPackage("{0}"), after `import pyodide_js`'
 
 # Names of NumPy's while a definition is asked where there is none (refusing.py).
 stand_ins: ContextVar[Mapping[str, Any] | None] = ContextVar("stand_ins", default=None)
@@ -32,7 +32,7 @@ stand_ins: ContextVar[Mapping[str, Any] | None] = ContextVar("stand_ins", defaul
 
 def lacking(name: str) -> ModuleNotFoundError:
     """The error where a library is not installed, with how to install it here."""
-    how = _IN_BROWSER if sys.platform == "emscripten" else "pip install {0}"
+    how = _LOADED if IN_BROWSER else "pip install {0}"
     return ModuleNotFoundError(_MISSING.format(name, how.format(name)), name=name)
 
 

@@ -57,6 +57,12 @@ class Shown:
     def flat(self) -> list[Any]:
         return self._tensor.reshape(-1).tolist()
 
+    def astype(self, dtype: ShownType, **_: Any) -> Any:
+        return _answer(self._tensor.to, ShownType(dtype).torch)
+
+    def copy(self) -> Shown:
+        return self
+
     def __getattr__(self, name: str) -> Any:
         if name not in ("min", "max", "any", "all", "reshape", "item", "tolist", "sum"):
             raise Unanswered
@@ -78,6 +84,14 @@ def _answer(function: Callable[..., Any], *given: Any) -> Any:
     return Shown(answer) if answer.dim() else answer.item()
 
 
+def _where(chosen: Shown, a: Any, b: Any) -> Any:
+    if isinstance(a, Shown):
+        return _answer(a._tensor.where, chosen, b)
+    if isinstance(b, Shown):
+        return _answer(b._tensor.where, ~_own(chosen), a)
+    raise Unanswered
+
+
 def _asked(name: str) -> Callable[..., Any]:
     function = getattr(operator, name)
     return lambda *given: _answer(function, *given)
@@ -93,6 +107,9 @@ _NUMPYS = {
     "ndarray": Shown,
     "any": lambda a: _answer(_own(a).any),
     "all": lambda a: _answer(_own(a).all),
+    "argwhere": lambda a: _answer(_own(a).nonzero),
+    "count_nonzero": lambda a: _answer(_own(a).count_nonzero),
+    "where": _where,
 }
 
 
