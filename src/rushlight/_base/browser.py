@@ -1,4 +1,4 @@
-"""What a browser has not: there Python is WebAssembly, with one thread and no other processes."""
+"""The lack of processes and threads in a browser, where Python is WebAssembly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What definitions over arrays refuse, said where NumPy is not installed.
+"""The errors of definitions over arrays, where NumPy is not installed.
 
 A definition looks at types, sizes and values first, and raises torch's errors. `refuse` calls the
 definition with stand-ins that answer such questions from the tensors. One that goes on to compute
@@ -74,7 +74,7 @@ def _own(value: Any) -> Any:
 
 
 def _answer(function: Callable[..., Any], *given: Any) -> Any:
-    """What a tensor answers: a stand-in again, or a number of Python's."""
+    """A tensor's answer: a stand-in again, or a number of Python's."""
     try:
         answer = function(*map(_own, given))
     except Exception as error:
