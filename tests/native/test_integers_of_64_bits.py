@@ -36,6 +36,12 @@ def test_values(made, expected):
     assert made().tolist() == expected
 
 
+def test_negative_numbers_wrap_in_bytes():
+    numbers = torch.tensor([[-1.0, 2.0], [-300.0, 255.0]])
+    assert numbers.to(torch.uint8).tolist() == [[255, 2], [212, 255]]
+    assert numbers.t().to(torch.uint8).tolist() == [[255, 212], [2, 255]]
+
+
 def test_random_integers_reach_their_whole_range():
     torch.manual_seed(0)
     drawn = torch.randint(FAR, FAR + 4, (200,))
