@@ -95,7 +95,9 @@ def headers() -> None:
         shutil.rmtree(packages)
     # Debian's emscripten is older than Pyodide's, whose seconds have 64 bits.
     types = EMSCRIPTEN / "lib/libc/musl/arch/emscripten/bits/alltypes.h"
-    text = types.read_text(encoding="utf-8").replace("typedef long time_t;", "typedef long long time_t;")
+    text = types.read_text(encoding="utf-8").replace(
+        "typedef long time_t;", "typedef long long time_t;"
+    )
     types.write_text(text, encoding="utf-8")
 
 

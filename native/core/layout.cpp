@@ -435,9 +435,10 @@ Py_ssize_t size_argument(PyObject* object) {
   const int64_t value = int_argument(object);
   const Py_ssize_t size = static_cast<Py_ssize_t>(value);
   if (size == value) return size;
-  PyErr_Format(PyExc_RuntimeError,
-               "DefaultCPUAllocator: can't allocate memory: %lld is too large for a size or a place in memory, which have 32 bits here",
-               static_cast<long long>(value));
+  PyErr_Format(
+      PyExc_RuntimeError,
+      "DefaultCPUAllocator: can't allocate memory: %lld is too large for a size or a place in memory, which have 32 bits here",
+      static_cast<long long>(value));
   return -1;
 }
 

@@ -68,8 +68,8 @@ class Walk {
     if (dim >= ndim_) return dimension_error(dim);
     const Py_ssize_t size = dims_[dim];
     if (at < -size || at >= size) {
-      PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %zd with size %zd", static_cast<long long>(at), place,
-                   size);
+      PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %zd with size %zd", static_cast<long long>(at),
+                   place, size);
       return Outcome::Error;
     }
     const Py_ssize_t index = static_cast<Py_ssize_t>(at < 0 ? at + size : at);

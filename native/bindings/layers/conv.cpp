@@ -58,7 +58,8 @@ bool read_geometry(int dims, const Py_ssize_t* x, const Py_ssize_t* w, const Ste
     if (g.kernel[i] <= 0) return fail(PyExc_RuntimeError, "the kernel has no elements");
     // A stride past the end is as any other.
     if (g.stride[i] > kMostAlong && g.pad[i] <= kMostAlong) g.stride[i] = std::max<Py_ssize_t>(g.in[i] + 2 * g.pad[i], 1);
-    if (g.in[i] > kMostAlong || g.pad[i] > kMostAlong || g.dilation[i] > kMostAlong || g.stride[i] > kMostAlong || g.kernel[i] > kMostAlong)
+    if (g.in[i] > kMostAlong || g.pad[i] > kMostAlong || g.dilation[i] > kMostAlong || g.stride[i] > kMostAlong ||
+        g.kernel[i] > kMostAlong)
       return fail(PyExc_RuntimeError, "convolution sizes are too large");
   }
   g.batch = x[0];

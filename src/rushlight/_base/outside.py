@@ -36,7 +36,6 @@ def lacking(name: str) -> ModuleNotFoundError:
     return ModuleNotFoundError(_MISSING.format(name, how.format(name)), name=name)
 
 
-
 class _Outside(ModuleType):
     def __getattr__(self, name: str) -> Any:
         module: Any
