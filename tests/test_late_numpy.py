@@ -205,6 +205,46 @@ def test_ops_run_forwards_and_backwards_without_numpy():
     assert output(program).split() == ["True", *sorted(NEEDS_NUMPY)]
 
 
+REFUSED = """
+    import rushlight as torch
+    from rushlight.nn import functional as F
+
+    wrong = (
+        lambda: torch.ones(2) @ torch.ones(3),
+        lambda: torch.ones(2, 3) @ torch.ones(4, 2),
+        lambda: torch.ones(2, 2) @ torch.ones(2, 2).double(),
+        lambda: torch.ones(2, 2) @ torch.ones(2).long(),
+        lambda: torch.mm(torch.ones(2), torch.ones(2)),
+        lambda: torch.nn.Linear(3, 2)(torch.ones(2, 4)),
+        lambda: F.cross_entropy(torch.zeros(2, 3), torch.tensor([1, 7])),
+        lambda: F.cross_entropy(torch.zeros(2, 3), torch.zeros(2)),
+        lambda: F.one_hot(torch.tensor([-1])),
+        lambda: F.embedding(torch.tensor([7]), torch.ones(2, 2)),
+        lambda: torch.zeros(3).gather(0, torch.tensor([4])),
+        lambda: torch.zeros(3).gather(0, torch.tensor([1.0])),
+        lambda: torch.zeros(3).scatter(0, torch.tensor([3]), torch.ones(1)),
+        lambda: torch.zeros(3).scatter_add(0, torch.tensor([-4]), torch.ones(1)),
+        lambda: torch.zeros(3).index_select(0, torch.tensor([5])),
+        lambda: torch.zeros(3).take(torch.tensor([3])),
+        lambda: torch.bincount(torch.tensor([-3])),
+        lambda: torch.linalg.solve(torch.ones(2, 2), torch.ones(3)),
+        lambda: torch.norm(torch.arange(3)),
+        lambda: torch.arange(3).mean(),
+    )
+    for call in wrong:
+        try:
+            call()
+        except Exception as error:
+            print(type(error).__name__, error)
+"""
+
+
+def test_definitions_over_arrays_refuse_the_same_without_numpy():
+    without, beside = (output(start + textwrap.dedent(REFUSED)) for start in (BLOCKED, ""))
+    assert without == beside
+    assert without.count("Error") >= REFUSED.count("lambda")
+
+
 def test_who_asks_for_an_array_is_told_what_is_missing():
     program = """
         import rushlight as torch

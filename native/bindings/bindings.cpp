@@ -133,7 +133,7 @@ bool dims_argument(PyObject* object, int ndim, uint64_t& mask) {
 }
 
 bool index_argument(PyObject* o, Py_ssize_t& out) {
-  out = PyNumber_AsSsize_t(o, PyExc_ValueError);
+  out = size_argument(o);
   return out != -1 || !PyErr_Occurred();
 }
 

@@ -409,20 +409,41 @@ void raise_too_large(int ndim, const Py_ssize_t* sizes) {
 
 }  // namespace
 
-int refuse_dim(Py_ssize_t dim, int ndim) {
+int refuse_dim(int64_t dim, int ndim) {
   const Py_ssize_t n = ndim > 0 ? ndim : 1;
-  PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%zd, %zd], but got %zd)", -n, n - 1, dim);
+  PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%zd, %zd], but got %lld)", -n, n - 1,
+               static_cast<long long>(dim));
   return -1;
 }
 
-int normal_dim(Py_ssize_t dim, int ndim) {
+int normal_dim(int64_t dim, int ndim) {
   const Py_ssize_t n = ndim > 0 ? ndim : 1;
   if (dim < -n || dim >= n) return refuse_dim(dim, ndim);
   return static_cast<int>(dim < 0 ? dim + n : dim);
 }
 
+int64_t int_argument(PyObject* object) {
+  if constexpr (sizeof(Py_ssize_t) == sizeof(int64_t)) return PyNumber_AsSsize_t(object, PyExc_ValueError);
+  const Ref index(PyNumber_Index(object));
+  int overflow = 0;
+  const int64_t value = index ? PyLong_AsLongLongAndOverflow(index.get(), &overflow) : -1;
+  if (overflow) PyErr_SetString(PyExc_ValueError, "cannot fit 'int' into an integer of 64 bits");
+  return value;
+}
+
+Py_ssize_t size_argument(PyObject* object) {
+  const int64_t value = int_argument(object);
+  const Py_ssize_t size = static_cast<Py_ssize_t>(value);
+  if (size == value) return size;
+  PyErr_Format(
+      PyExc_RuntimeError,
+      "DefaultCPUAllocator: can't allocate memory: %lld is too large for a size or a place in memory, which have 32 bits here",
+      static_cast<long long>(value));
+  return -1;
+}
+
 int dim_argument(PyObject* object, int ndim) {
-  const Py_ssize_t dim = PyNumber_AsSsize_t(object, PyExc_ValueError);
+  const int64_t dim = int_argument(object);
   if (dim == -1 && PyErr_Occurred()) return -1;
   return normal_dim(dim, ndim);
 }

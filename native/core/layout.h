@@ -65,10 +65,14 @@ bool overlaps_itself(const Tensor* t);
 
 // ---- dimensions; torch's exceptions
 // For a dim that a tensor of so many dimensions does not have; -1.
-int refuse_dim(Py_ssize_t dim, int ndim);
+int refuse_dim(int64_t dim, int ndim);
 // A dim of a tensor of ndim dimensions (at least 1) made non-negative, -1 with IndexError set if it is out of range.
-int normal_dim(Py_ssize_t dim, int ndim);
-// A Python int as such a dim; -1 with an exception set.
+int normal_dim(int64_t dim, int ndim);
+// An int of Python's; -1 with ValueError where 64 bits do not hold it.
+int64_t int_argument(PyObject* object);
+// An int as a size, a stride or a place; -1 with an exception. In WebAssembly these have 32 bits: a larger one is more than its memory.
+Py_ssize_t size_argument(PyObject* object);
+// An int as such a dim; -1 with an exception set.
 int dim_argument(PyObject* object, int ndim);
 // Whether a tensor can have so many dimensions; false with an exception set.
 bool check_ndim(Py_ssize_t ndim, PyObject* type = PyExc_RuntimeError);

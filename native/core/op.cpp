@@ -293,6 +293,15 @@ void stand_alone(Tensor* t) {
   return result.release();
 }
 
+// The arguments have no arrays because NumPy is not installed: what the definition refuses by types and sizes it still says.
+[[gnu::noinline, gnu::cold]] PyObject* refused(PyObject* function, PyObject* const* slots, int n) {
+  if (!PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) return nullptr;
+  PyErr_Clear();
+  const Ref refusing(PyImport_ImportModule("rushlight._base.refusing")), arguments(PyTuple_New(n));
+  for (int i = 0; arguments && i < n; ++i) PyTuple_SET_ITEM(arguments.get(), i, Py_NewRef(slots[i]));
+  return refusing && arguments ? PyObject_CallMethod(refusing.get(), "refuse", "OO", function, arguments.get()) : nullptr;
+}
+
 }  // namespace
 
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
@@ -338,7 +347,7 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
     PyObject* o = slots[i];
     if (is_tensor(o)) {
       PyObject* array = shared && !i ? array_of(as_tensor(o)) : array_to_read(as_tensor(o));
-      if (!array) return nullptr;
+      if (!array) return refused(function, slots, op->n_params);
       args[i] = held.take(array);
     } else if (op->params[i].kind == Param::TensorList) {
       const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
@@ -346,7 +355,7 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
       if (!list) return nullptr;
       for (Py_ssize_t k = 0; k < n; ++k) {
         PyObject* array = array_to_read(as_tensor(PySequence_Fast_GET_ITEM(o, k)));
-        if (!array) return nullptr;
+        if (!array) return refused(function, slots, op->n_params);
         PyList_SET_ITEM(list.get(), k, array);
       }
       args[i] = held.take(list.release());

@@ -64,14 +64,15 @@ class Walk {
   bool changed() const { return changed_; }
 
   // `place`: the position in the key, which torch's message names.
-  Outcome select(int dim, Py_ssize_t index, Py_ssize_t place) {
+  Outcome select(int dim, int64_t at, Py_ssize_t place) {
     if (dim >= ndim_) return dimension_error(dim);
     const Py_ssize_t size = dims_[dim];
-    if (index < -size || index >= size) {
-      PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for dimension %zd with size %zd", index, place, size);
+    if (at < -size || at >= size) {
+      PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %zd with size %zd", static_cast<long long>(at),
+                   place, size);
       return Outcome::Error;
     }
-    if (index < 0) index += size;
+    const Py_ssize_t index = static_cast<Py_ssize_t>(at < 0 ? at + size : at);
     offset_ += index * strides_[dim];
     --ndim_;
     for (int i = dim; i < ndim_; ++i) {
@@ -320,8 +321,8 @@ Outcome Walk::fill(PyObject* number, DType dtype) {
 
 bool is_int(PyObject* o) { return PyLong_Check(o) && !PyBool_Check(o); }
 
-Outcome read_int(PyObject* o, Py_ssize_t* value) {
-  *value = PyLong_AsSsize_t(o);
+Outcome read_int(PyObject* o, int64_t* value) {
+  *value = PyLong_AsLongLong(o);
   if (*value == -1 && PyErr_Occurred()) {
     PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
     return Outcome::Error;
@@ -391,7 +392,7 @@ Outcome walk_tuple(Walk* walk, PyObject* const* items, Py_ssize_t n) {
     } else if (o == Py_None) {
       done = walk->unsqueeze(dim++);
     } else if (is_int(o)) {
-      Py_ssize_t index;
+      int64_t index;
       done = read_int(o, &index);
       if (done == Outcome::Done) done = walk->select(dim, index, i);
     } else if (PyList_CheckExact(o)) {
@@ -405,7 +406,7 @@ Outcome walk_tuple(Walk* walk, PyObject* const* items, Py_ssize_t n) {
         ends_capture("selects by a tensor's value");
         int64_t value;
         memcpy(&value, a->data(), sizeof value);
-        done = walk->select(dim, static_cast<Py_ssize_t>(value), i);
+        done = walk->select(dim, value, i);
       } else {
         const int count = as_tensor(o)->dtype == DType::Bool ? a->ndim() : 1;
         if (dim + count > walk->ndim() || !walk->add_entry(dim, count, Ref::borrow(o))) return Outcome::Rare;
@@ -420,10 +421,10 @@ Outcome walk_tuple(Walk* walk, PyObject* const* items, Py_ssize_t n) {
 // Follows a key. x[:] is a view of its own when read, x itself when written.
 Outcome walk_key(Walk* walk, PyObject* key, bool writing) {
   if (is_int(key)) {
-    Py_ssize_t index;
+    int64_t index;
     if (read_int(key, &index) != Outcome::Done) return Outcome::Error;
     if (walk->ndim() == 0 && index != 0) {
-      PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for dimension 0 with size 0", index);
+      PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension 0 with size 0", static_cast<long long>(index));
       return Outcome::Error;
     }
     if (walk->ndim() == 0) {

@@ -101,8 +101,8 @@ PyObject* empty_there(DeviceType device, PyObject* args) {
   if (ndim > kMaxDims) return as_object(new_tensor(dtype, ndim, nullptr, device));
   Py_ssize_t shape[kMaxDims], strides[kMaxDims];
   for (int i = 0; i < ndim; ++i) {
-    shape[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(sizes, i), PyExc_ValueError);
-    strides[i] = steps == Py_None ? 0 : PyNumber_AsSsize_t(PyTuple_GET_ITEM(steps, i), PyExc_ValueError);
+    shape[i] = size_argument(PyTuple_GET_ITEM(sizes, i));
+    strides[i] = steps == Py_None ? 0 : size_argument(PyTuple_GET_ITEM(steps, i));
     if (PyErr_Occurred()) return nullptr;
     if (shape[i] < 0 || strides[i] < 0) {
       PyErr_SetString(PyExc_ValueError, "empty_meta(): sizes and strides are not negative");

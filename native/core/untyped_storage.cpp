@@ -92,7 +92,7 @@ int check_bytes(const Storage* s, bool write) {
 
 // A size in bytes, of an int. -1 with torch's exception.
 Py_ssize_t read_nbytes(PyObject* o) {
-  const Py_ssize_t n = PyNumber_AsSsize_t(o, PyExc_ValueError);
+  const Py_ssize_t n = size_argument(o);
   if (n == -1 && PyErr_Occurred()) return -1;
   if (n < 0) {
     PyErr_Format(PyExc_RuntimeError,
@@ -279,7 +279,7 @@ PyObject* untyped_resize(PyObject* self, PyObject* size) {
   if (!PyIndex_Check(size)) {
     return PyErr_Format(PyExc_RuntimeError, "resize_ expects an int, but got %s", Py_TYPE(size)->tp_name);
   }
-  const Py_ssize_t n = PyNumber_AsSsize_t(size, PyExc_ValueError);
+  const Py_ssize_t n = size_argument(size);
   if (n == -1 && PyErr_Occurred()) return nullptr;
   Storage* s = storage_in(self);
   if (!s->is_resizable()) {
@@ -438,7 +438,7 @@ int read_numbers(PyObject* sequence, Py_ssize_t* numbers, int* n) {
   if (!check_ndim(PyTuple_GET_SIZE(items.get()))) return -1;
   *n = static_cast<int>(PyTuple_GET_SIZE(items.get()));
   for (int i = 0; i < *n; ++i) {
-    numbers[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), i), PyExc_ValueError);
+    numbers[i] = size_argument(PyTuple_GET_ITEM(items.get(), i));
     if (numbers[i] == -1 && PyErr_Occurred()) return -1;
   }
   return 0;

@@ -119,6 +119,8 @@ To convert(From x) {
       else return Half{to_half_bits<float, 23, uint32_t>(static_cast<float>(v))};
     } else if constexpr (std::is_same_v<To, BFloat>) {
       return BFloat{to_bfloat_bits(static_cast<float>(v))};
+    } else if constexpr (std::is_floating_point_v<V> && std::is_integral_v<To> && sizeof(To) < 4) {
+      return static_cast<To>(static_cast<int32_t>(v));  // wraps; the language leaves it open, and WebAssembly would not
     } else {
       return static_cast<To>(v);
     }

@@ -203,7 +203,11 @@ struct Marked {
 
 }  // namespace
 
+#ifdef __EMSCRIPTEN__
+void set_num_threads(int) {}  // there is one
+#else
 void set_num_threads(int n) { the_num_threads.store(std::max(n, 1), std::memory_order_relaxed); }
+#endif
 
 int get_num_threads() {
   const int set = the_num_threads.load(std::memory_order_relaxed);

@@ -40,7 +40,6 @@ struct Steps {
 
 // Shapes: x (batch, channels, sizes...), w (out, channels / groups, sizes...).
 bool read_geometry(int dims, const Py_ssize_t* x, const Py_ssize_t* w, const Steps& steps, Geometry& g) {
-  constexpr Py_ssize_t kLimit = Py_ssize_t{1} << 31;
   const int skip = 3 - dims;
   if (!ints_argument(steps.stride, "stride", dims, g.stride + skip) ||
       !ints_argument(steps.padding, "padding", dims, g.pad + skip) ||
@@ -58,8 +57,9 @@ bool read_geometry(int dims, const Py_ssize_t* x, const Py_ssize_t* w, const Ste
     if (g.dilation[i] <= 0) return fail(PyExc_RuntimeError, "dilation should be greater than zero");
     if (g.kernel[i] <= 0) return fail(PyExc_RuntimeError, "the kernel has no elements");
     // A stride past the end is as any other.
-    if (g.stride[i] >= kLimit && g.pad[i] < kLimit) g.stride[i] = std::max<Py_ssize_t>(g.in[i] + 2 * g.pad[i], 1);
-    if (g.in[i] >= kLimit || g.pad[i] >= kLimit || g.dilation[i] >= kLimit || g.stride[i] >= kLimit || g.kernel[i] >= kLimit)
+    if (g.stride[i] > kMostAlong && g.pad[i] <= kMostAlong) g.stride[i] = std::max<Py_ssize_t>(g.in[i] + 2 * g.pad[i], 1);
+    if (g.in[i] > kMostAlong || g.pad[i] > kMostAlong || g.dilation[i] > kMostAlong || g.stride[i] > kMostAlong ||
+        g.kernel[i] > kMostAlong)
       return fail(PyExc_RuntimeError, "convolution sizes are too large");
   }
   g.batch = x[0];

@@ -25,13 +25,12 @@ struct Along {
 
 bool read_along(const Py_ssize_t (&size)[2], const Sizes& kernel, const Sizes& dilation, const Sizes& padding, const Sizes& stride,
                 Along (&axes)[2]) {
-  constexpr Py_ssize_t kLimit = Py_ssize_t{1} << 30;
   if (kernel.n != 2 || dilation.n != 2 || padding.n != 2 || stride.n != 2) return false;
   for (int d = 0; d < 2; d++) {
     Along& a = axes[d];
     a = {size[d], kernel.at[d], dilation.at[d], padding.at[d], stride.at[d], 0};
     if (std::min({a.size, a.kernel, a.dilation, a.stride, a.padding + 1}) < 1) return false;
-    if (std::max({a.size, a.kernel, a.dilation, a.stride, a.padding}) > kLimit) return false;
+    if (std::max({a.size, a.kernel, a.dilation, a.stride, a.padding}) > kMostAlong) return false;
     const Py_ssize_t room = a.size + 2 * a.padding - a.dilation * (a.kernel - 1) - 1;
     if (room < 0) return false;
     a.places = room / a.stride + 1;

@@ -45,12 +45,11 @@ Py_ssize_t pooled_size(const PoolAxis& a, bool ceil_mode) {
 }
 
 bool read_axis(PoolAxis& a) {
-  constexpr Py_ssize_t kLimit = Py_ssize_t{1} << 31;
   if (a.kernel <= 0) return fail(PyExc_RuntimeError, "kernel size should be greater than zero");
   if (a.stride <= 0) return fail(PyExc_RuntimeError, "stride should not be zero");
   if (a.dilation <= 0) return fail(PyExc_RuntimeError, "dilation should be greater than zero");
-  if (a.stride >= kLimit && a.pad < kLimit && a.pad >= 0) a.stride = a.in + 2 * a.pad + 1;  // past the end, as any other
-  if (a.kernel >= kLimit || a.stride >= kLimit || a.dilation >= kLimit || a.in >= kLimit || a.pad >= kLimit)
+  if (a.stride > kMostAlong && a.pad <= kMostAlong && a.pad >= 0) a.stride = a.in + 2 * a.pad + 1;  // past the end, as any other
+  if (a.kernel > kMostAlong || a.stride > kMostAlong || a.dilation > kMostAlong || a.in > kMostAlong || a.pad > kMostAlong)
     return fail(PyExc_RuntimeError, "pooling sizes are too large");
   if (a.pad < 0) return fail(PyExc_RuntimeError, "pad must be non-negative, but got pad: %zd", a.pad);
   if (a.pad > ((a.kernel - 1) * a.dilation + 1) / 2)
@@ -322,7 +321,7 @@ struct OutputSizes : Extent {
   bool read(const Argument& a) {
     if (!Extent::read(a) || !ints_argument(object, "output_size", n, sizes + 3 - n)) return false;
     for (Py_ssize_t size : sizes) {
-      if (size < 0 || size >= Py_ssize_t{1} << 31) return fail(PyExc_RuntimeError, "pooling sizes are out of range");
+      if (size < 0 || size > kMostAlong) return fail(PyExc_RuntimeError, "pooling sizes are out of range");
     }
     return true;
   }

@@ -181,7 +181,7 @@ Ref channel_shuffle(const TensorInfo& a, Py_ssize_t groups) {
 template <bool kBack>
 Ref pixel_shuffle(const TensorInfo& a, Py_ssize_t r) {
   const int at = a.ndim - 3;
-  if (is_accelerated(a) || at < 0 || at + 5 > kMaxDims || r <= 0 || r >= Py_ssize_t{1} << 31) return {};
+  if (is_accelerated(a) || at < 0 || at + 5 > kMaxDims || r <= 0 || r > kMostAlong) return {};
   Py_ssize_t shape[kMaxDims];
   std::copy_n(a.shape, a.ndim, shape);
   for (int i = at; i < a.ndim; ++i) {

@@ -36,7 +36,7 @@ struct Number {
     uint8_t truth;
   };
   bool read(PyObject* value, DType& dtype) {
-    Py_ssize_t whole;
+    int64_t whole;
     if (PyBool_Check(value)) {
       type = DType::Bool;
       if (dtype == DType::Count) dtype = type;
@@ -298,11 +298,13 @@ Ref arange(Making& call) {
   PyObject* step = call.n > 2 ? call.args[2] : nullptr;
   const bool integers = PyLong_CheckExact(end) && (!start || PyLong_CheckExact(start)) && (!step || PyLong_CheckExact(step));
   if (integers && (call.dtype == DType::Count || call.dtype == DType::I64)) {
-    Py_ssize_t first = 0, last, by = 1, span;
+    int64_t first = 0, last, by = 1, span;
     if ((start && !Making::whole(start, first)) || !Making::whole(end, last) || (step && !Making::whole(step, by))) return {};
-    if (by == 0 || by == PY_SSIZE_T_MIN || __builtin_sub_overflow(last, first, &span) || (span != 0 && (span < 0) != (by < 0)))
+    if (by == 0 || by == INT64_MIN || __builtin_sub_overflow(last, first, &span) || (span != 0 && (span < 0) != (by < 0)))
       return {};
-    const Py_ssize_t count = span / by + (span % by != 0);
+    const int64_t steps = span / by + (span % by != 0);
+    const Py_ssize_t count = static_cast<Py_ssize_t>(steps);
+    if (count != steps) return {};
     return new_vector<int64_t>(DType::I64, count, [=](int64_t* out) {
       parallel(count, 1 << 16, [=](ptrdiff_t begin, ptrdiff_t end) {
         for (int64_t i = begin, x = first + begin * by; i < end; ++i, x += by) out[i] = x;
@@ -314,7 +316,7 @@ Ref arange(Making& call) {
   if (!is_real(dtype) || (start && !Making::real(start, first)) || !Making::real(end, last) || (step && !Making::real(step, by)))
     return {};
   const double span = (last - first) / by;
-  if (!(by != 0) || !(span >= 0) || !(span < 1e15)) return {};
+  if (!(by != 0) || !(span >= 0) || !(span < std::min(1e15, PY_SSIZE_T_MAX / 8.0))) return {};
   const Py_ssize_t count = static_cast<Py_ssize_t>(std::ceil(span));
   const auto value = [=](Py_ssize_t base, int i) { return first + (static_cast<double>(base) + i) * by; };
   if (dtype == DType::F32) return new_vector<float>(dtype, count, [&](float* out) { each_index(out, 0, count, value); });
@@ -374,7 +376,12 @@ Ref triangle_indices(Making& call) {
   offset = std::clamp(offset, -n, m);
   const auto middle = [=](Py_ssize_t row) { return std::clamp<Py_ssize_t>(row + offset + (kUpper ? 0 : 1), 0, m); };
   Py_ssize_t shape[] = {2, 0};
-  for (Py_ssize_t i = 0; i < n; ++i) shape[1] += kUpper ? m - middle(i) : middle(i);
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (__builtin_add_overflow(shape[1], kUpper ? m - middle(i) : middle(i), &shape[1])) {
+      shape[1] = PY_SSIZE_T_MAX;  // which is refused below
+      break;
+    }
+  }
   Ref made = new_ref(DType::I64, 2, shape, DeviceType::Cpu);
   int64_t *rows = data_of<int64_t>(made), *columns = rows + shape[1];
   for (Py_ssize_t i = 0; i < n; ++i) {

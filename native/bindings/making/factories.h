@@ -91,15 +91,19 @@ struct Making {
     }
     return true;
   }
-  static bool whole(PyObject* o, Py_ssize_t& value) {
+  // False where it is no int, or one beyond 64 bits. Raises for a size that addresses of 32 bits do not hold.
+  template <class T>
+  static bool whole(PyObject* o, T& value) {
     if (!PyLong_CheckExact(o)) return false;
     int overflow;
-    value = PyLong_AsLongLongAndOverflow(o, &overflow);
+    const int64_t given = PyLong_AsLongLongAndOverflow(o, &overflow);
+    value = static_cast<T>(given);
+    if (!overflow && value != given) size_argument(o), throw Raised();
     return !overflow;
   }
   // A float, or an int that is one.
   static bool real(PyObject* o, double& value) {
-    Py_ssize_t integer;
+    int64_t integer;
     if (PyFloat_CheckExact(o)) {
       value = PyFloat_AS_DOUBLE(o);
       return std::isfinite(value);

@@ -326,7 +326,7 @@ Ref real_numbers(Making& call) {
 }
 
 Ref integers(Making& call) {
-  Py_ssize_t low = 0, high;
+  int64_t low = 0, high;
   if (call.dtype == DType::Count) call.dtype = DType::I64;
   if (call.dtype != DType::I64 || call.n < 2 || call.n > 3) return {};
   if (!Making::whole(call.args[call.n - 2], high) || (call.n == 3 && !Making::whole(call.args[0], low)) || low >= high) return {};

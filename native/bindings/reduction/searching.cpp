@@ -254,8 +254,8 @@ Ref count_numbers(const TensorInfo& a, const TensorOrNone& weights, Py_ssize_t l
   }
   if (bits < 0) return {};
   const int64_t largest = *std::max_element(most, most + 4);
-  if (largest == std::numeric_limits<int64_t>::max()) return {};
-  const Py_ssize_t size = largest + 1;
+  if (largest >= PY_SSIZE_T_MAX) return {};
+  const Py_ssize_t size = static_cast<Py_ssize_t>(largest) + 1;
   Ref out = zeros_ref(by ? DType::F64 : DType::I64, 1, &size, DeviceType::Cpu);
   double* sums = data_of<double>(out);
   if (!by) {

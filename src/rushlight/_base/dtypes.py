@@ -351,6 +351,8 @@ def from_numpy_dtype(numpy_dtype: object) -> dtype:
     """
     if isinstance(numpy_dtype, dtype):
         return numpy_dtype
+    if isinstance(shown := getattr(numpy_dtype, "torch", None), dtype):
+        return shown  # of a stand-in (refusing.py)
     given = numpy_dtype if isinstance(numpy_dtype, np.dtype) else np.dtype(numpy_dtype)  # type: ignore[call-overload]
     found = _BY_NUMPY.get(given)
     if found is not None:

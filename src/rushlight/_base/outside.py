@@ -9,18 +9,31 @@ while NumPy is not imported.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextvars import ContextVar
 from sys import modules
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .browser import IN_BROWSER
 from .late import get_dotted
 
-__all__ = ["ml_dtypes", "np", "np_types", "ufuncs"]
+__all__ = ["lacking", "ml_dtypes", "np", "np_types", "stand_ins", "ufuncs"]
 
 _MISSING = (
     "No module named '{0}'. An array of a tensor was asked for here, or an op that only NumPy "
-    "computes. Install it: pip install {0}"
+    "computes. Install it: {1}"
 )
+_LOADED = 'await pyodide_js.loadPackage("{0}"), after `import pyodide_js`'
+
+# Names of NumPy's while a definition is asked where there is none (refusing.py).
+stand_ins: ContextVar[Mapping[str, Any] | None] = ContextVar("stand_ins", default=None)
+
+
+def lacking(name: str) -> ModuleNotFoundError:
+    """The error where a library is not installed, with how to install it here."""
+    how = _LOADED if IN_BROWSER else "pip install {0}"
+    return ModuleNotFoundError(_MISSING.format(name, how.format(name)), name=name)
 
 
 class _Outside(ModuleType):
@@ -34,7 +47,9 @@ class _Outside(ModuleType):
         except ModuleNotFoundError as error:
             if error.name not in (None, self.__name__):  # it is there, and lacks something itself
                 raise
-            raise ModuleNotFoundError(_MISSING.format(self.__name__), name=self.__name__) from None
+            if (known := (stand_ins.get() or {}).get(name)) is not None:
+                return known
+            raise lacking(self.__name__) from None
         vars(self).update(vars(module))  # from here on a name is found without this call
         return getattr(module, name)
 

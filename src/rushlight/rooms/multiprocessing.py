@@ -16,6 +16,7 @@ from multiprocessing import *  # noqa: F403
 from typing import Any, NoReturn
 
 from ._base import shared as reductions
+from ._base.browser import not_in_browser as _not_in_browser
 from ._base.missing import missing_name as _missing_name
 
 __all__ = [
@@ -203,6 +204,7 @@ def start_processes(
     join: whether to wait; else the context is given back, whose `join` waits. start_method:
     "spawn", "fork" or "forkserver". Errors: see `ProcessContext.join`.
     """
+    _not_in_browser("spawn()", "call the function itself, with 0 as its first argument.")
     context: Any = _mp.get_context(start_method)
     processes, files = [], []
     for i in range(nprocs):

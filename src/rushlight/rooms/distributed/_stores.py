@@ -7,7 +7,6 @@ All three run the operations of `_store_server.Table`; they differ in who holds 
 from __future__ import annotations
 
 import errno
-import fcntl
 import itertools
 import math
 import os
@@ -370,6 +369,8 @@ class _File:
         self, operation: Operation, fields: Sequence[bytes], waits: bool = False
     ) -> list[bytes] | None:
         """Run an operation on what the file says now; None where it would have to wait."""
+        import fcntl  # which a browser has not
+
         with self._lock:
             try:
                 file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

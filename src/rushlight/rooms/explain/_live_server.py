@@ -14,6 +14,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
+from .._base.browser import not_in_browser
 from . import _watch
 from ._live import Live
 
@@ -33,6 +34,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, live: Live) -> None:
+        not_in_browser("a server of live pages", "write a page with rushlight.explain.page().")
         super().__init__(("127.0.0.1", 0), _Handler)
         self.live = live
         self.token = secrets.token_urlsafe(16)

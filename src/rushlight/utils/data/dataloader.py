@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from rushlight._root import Generator
 
+from ..._base.browser import not_in_browser
 from ..._base.device import accelerators, cuda_is_here
 from ..._base.errors import warn
 from ..._base.missing import missing_name as _missing_name
@@ -116,6 +117,8 @@ class DataLoader(Generic[T_co]):
                 "let num_workers > 0 to enable multiprocessing, "
                 "otherwise set prefetch_factor to None."
             )
+        if num_workers > 0:
+            not_in_browser(f"a DataLoader with num_workers={num_workers}", "use num_workers=0.")
         if num_workers > 0 and prefetch_factor is None:
             prefetch_factor = 2
         if prefetch_factor is not None and prefetch_factor < 0:
