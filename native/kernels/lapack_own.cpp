@@ -485,7 +485,7 @@ int factor_symmetric(ptrdiff_t n, bool hermitian, Matrix<T> a, int* pivots) {
     exchange_symmetric(n, k, pivot, hermitian, a);
     for (ptrdiff_t i = k; hermitian && i < n; i++) a(i, i) = std::real(a(i, i));
     T *x = &a(0, k), *y = x + a.column;
-    if (size == 1 && x[k] == T(0)) {
+    if (size == 1 && !(size_of(x[k]) > 0)) {  // nan, too
       if (!info) info = static_cast<int>(k + 1);
       continue;
     }

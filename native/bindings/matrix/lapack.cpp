@@ -1,8 +1,8 @@
 // Factorisations and solutions of stacks of matrices over tensors.
 //
 // The last two dimensions are a matrix, the others a stack. LAPACK knows matrices column by column: so are the results, and of the
-// arguments copies are made. A kernel answers NotImplemented for arguments that do not fit, and mostly where a matrix is singular, not
-// positive, or not finite: the definition (ops/matrix) has the words of the error.
+// arguments copies are made. A kernel answers NotImplemented for arguments that do not fit, and where a matrix is singular, not positive,
+// or not finite: the definition (ops/matrix) has the words of the error. Of empty matrices there are results.
 #include "bindings/kernel.h"
 
 #include <atomic>
@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "kernels/lapack.h"
+#include "kernels/lapack_own.h"
 
 namespace rushlight {
 namespace {
@@ -159,6 +160,15 @@ bool all_finite(DType dtype, const char* data, ptrdiff_t n) {
     return sum == 0;
   };
   return wide ? test(reinterpret_cast<const double*>(data)) : test(reinterpret_cast<const float*>(data));
+}
+bool has_nan(DType dtype, const char* data, ptrdiff_t n) {
+  return with_type(dtype, [&]<class T>(T) {
+    const T* x = reinterpret_cast<const T*>(data);
+    return std::any_of(x, x + n, [](T each) { return std::isnan(std::real(each)) || std::isnan(std::imag(each)); });
+  });
+}
+void fill_nan(DType dtype, char* data, ptrdiff_t n) {
+  with_type(dtype, [&]<class T>(T) { std::fill_n(reinterpret_cast<T*>(data), n, std::numeric_limits<double>::quiet_NaN()); });
 }
 // Zeros on one side of the diagonals of `count` matrices of `rows` x `columns`.
 void clear_triangle(DType dtype, char* data, ptrdiff_t count, ptrdiff_t rows, ptrdiff_t columns, bool lower) {
@@ -620,6 +630,21 @@ void part_of_factor(T* a, ptrdiff_t n) {
   }
 }
 
+// A matrix becomes its conjugate transpose.
+template <class T>
+void adjoin(T* a, ptrdiff_t n) {
+  const auto conjugate = [](T x) {
+    if constexpr (std::is_floating_point_v<T>) return x;
+    else return std::conj(x);
+  };
+  for (ptrdiff_t j = 0; j < n; j++) {
+    for (ptrdiff_t i = 0; i <= j; i++) {
+      const T held = conjugate(a[j * n + i]);
+      a[j * n + i] = conjugate(a[i * n + j]), a[i * n + j] = held;
+    }
+  }
+}
+
 // `info`: where a matrix is not positive; without, that is nothing.
 Ref factored_cholesky(const TensorInfo& a, bool upper, Ref* info) {
   One one;
@@ -652,9 +677,14 @@ Ref factored_cholesky(const TensorInfo& a, bool upper, Ref* info) {
           }
         });
         if (!failed[k]) continue;
-        if (!info || upper) return false;
+        if (!info) return false;
         load(one.a, one.a.at(one.lead, k), to + k * step);
-        with_type(a.dtype, [&]<class T>(T) { part_of_factor(reinterpret_cast<T*>(to + k * step), n); });
+        with_type(a.dtype, [&]<class T>(T) {
+          T* x = reinterpret_cast<T*>(to + k * step);
+          if (upper) adjoin(x, n);
+          part_of_factor(x, n);
+          if (upper) adjoin(x, n);
+        });
       }
       clear_triangle(a.dtype, to + i * step, count, n, n, upper);
       return true;
@@ -765,7 +795,7 @@ Pair geqrf(const TensorInfo& a) {
 Pair qr(const TensorInfo& a, const OneOf<"reduced", "complete", "r">& how) {
   enum Mode { Reduced, Complete, OnlyR };
   One one;
-  if (!read_one(a, one, false) || !a.size()) return {};
+  if (!read_one(a, one, false)) return {};
   const Mode mode = static_cast<Mode>(how.at);
   const DeviceType device = device_of(a);
   const Py_ssize_t m = one.a.rows, n = one.a.columns, k = std::min(m, n), none = 0;
@@ -773,6 +803,10 @@ Pair qr(const TensorInfo& a, const OneOf<"reduced", "complete", "r">& how) {
   Ref q = mode == OnlyR ? new_ref(a.dtype, 1, &none, device) : matrices_ref(a.dtype, one.lead, m, columns, device);
   Ref r = matrices_ref(a.dtype, one.lead, rows, n, device);
   if (!has_memory(r)) return tuple_of(q, r);
+  if (!a.size()) {
+    if (mode == Complete) fill_identity(a.dtype, one.lead.count, m, data_of(q));
+    return tuple_of(q, r);
+  }
   char *to_q = data_of(q), *to_r = data_of(r);
   const ptrdiff_t item = item_size(a.dtype);
   const double work = 4 * cube(m, n);
@@ -801,10 +835,10 @@ Ref householder_product(const TensorInfo& a, const TensorInfo& tau) {
   if (!read_one(a, one, false) || tau.dtype != a.dtype || tau.ndim != a.ndim - 1 || !same_sizes(a.ndim - 2, a.shape, tau.shape))
     return {};
   const Py_ssize_t m = one.a.rows, n = one.a.columns, k = tau.shape[tau.ndim - 1];
-  if (m < n || k > n || !a.size() || !k) return {};
+  if (m < n || k > n) return {};
   const Ref factors = contiguous(tau.tensor);
   Ref out = matrices_ref(a.dtype, one.lead, m, n, device_of(a, tau));
-  if (!has_memory(out)) return out;
+  if (!has_memory(out) || !a.size()) return out;
   char* to = data_of(out);
   const char* from = data_of(factors);
   const ptrdiff_t item = item_size(a.dtype), step = m * n * item;
@@ -814,6 +848,7 @@ Ref householder_product(const TensorInfo& a, const TensorInfo& tau) {
     const Unlocked unlocked(release(one.lead, work), one.a.owner, factors, out);
     fine = in_groups(one.lead.count, lapack::matrices_at_once(a.dtype, m, n), work, [&](ptrdiff_t i, ptrdiff_t count) {
       for (ptrdiff_t j = i; j < i + count; j++) load(one.a, one.a.at(one.lead, j), to + j * step);
+      if (!k) return lapack::own::reflect_identity(a.dtype, count, m, n, 0, to + i * step, nullptr);
       return lapack::reflect_identity(a.dtype, count, m, n, k, to + i * step, from + i * k * item);
     });
   }
@@ -826,10 +861,10 @@ Ref ormqr(const TensorInfo& a, const TensorInfo& tau, const TensorInfo& c, bool 
       tau.ndim != a.ndim - 1 || !same_sizes(a.ndim - 2, a.shape, tau.shape) || !same_sizes(a.ndim - 2, a.shape, c.shape))
     return {};
   const Py_ssize_t m = other.a.rows, n = other.a.columns, length = left ? m : n, k = tau.shape[tau.ndim - 1];
-  if (one.a.rows != length || k != std::min(length, one.a.columns) || !c.size() || !k) return {};
+  if (one.a.rows != length || k != std::min(length, one.a.columns)) return {};
   const Ref factors = contiguous(tau.tensor);
   Ref out = matrices_ref(a.dtype, one.lead, m, n, device_of(a, tau, c));
-  if (!has_memory(out)) return out;
+  if (!has_memory(out) || !c.size()) return out;
   char* to = data_of(out);
   const char* from = data_of(factors);
   const ptrdiff_t item = item_size(a.dtype);
@@ -838,7 +873,8 @@ Ref ormqr(const TensorInfo& a, const TensorInfo& tau, const TensorInfo& c, bool 
   bool fine;
   {
     const Unlocked unlocked(release(one.lead, work), one.a.owner, other.a.owner, factors, out);
-    const ptrdiff_t step = m * n * item, held = length * k * item, group = std::clamp<ptrdiff_t>((1 << 15) / held, 1, 64);
+    const ptrdiff_t step = m * n * item, held = length * k * item;
+    const ptrdiff_t group = std::clamp<ptrdiff_t>((1 << 15) / (held + 1), 1, 64);
     fine = in_groups(one.lead.count, group, work, [&](ptrdiff_t i, ptrdiff_t count) {
       const Workspace room(static_cast<double>(count) * static_cast<double>(held));
       if (!room.p) return false;
@@ -846,7 +882,7 @@ Ref ormqr(const TensorInfo& a, const TensorInfo& tau, const TensorInfo& c, bool 
         load(one.a, one.a.at(one.lead, i + j), room.p + j * held);
         load(other.a, other.a.at(one.lead, i + j), to + (i + j) * step);
       }
-      return lapack::reflect(a.dtype, count, m, n, k, room.p, from + i * k * item, left, transpose, to + i * step);
+      return !k || lapack::reflect(a.dtype, count, m, n, k, room.p, from + i * k * item, left, transpose, to + i * step);
     });
   }
   return fine ? std::move(out) : Ref();
@@ -869,12 +905,12 @@ struct Half {
 // The vectors are made where `vectors` is not null.
 Ref eigen_symmetric(const TensorInfo& a, bool upper, Ref* vectors) {
   One one;
-  if (!read_one(a, one, true) || !a.size()) return {};
+  if (!read_one(a, one, true)) return {};
   const Py_ssize_t n = one.a.rows;
   const DeviceType device = device_of(a);
   Ref values = vectors_ref(real_of(a.dtype), one.lead, n, device);
   if (vectors) *vectors = matrices_ref(a.dtype, one.lead, n, n, device);
-  if (!has_memory(values)) return values;
+  if (!has_memory(values) || !a.size()) return values;
   char *to = data_of(values), *to_vectors = vectors ? data_of(*vectors) : nullptr;
   const ptrdiff_t step = n * n * item_size(a.dtype), real = item_size(real_of(a.dtype));
   const double work = 8 * cube(n, n);
@@ -886,6 +922,7 @@ Ref eigen_symmetric(const TensorInfo& a, bool upper, Ref* vectors) {
       char* x = vectors ? to_vectors + i * step : room.p;
       if (!x) return false;
       for (ptrdiff_t j = 0; j < count; j++) load(one.a, one.a.at(one.lead, i + j), x + j * step);
+      clear_triangle(a.dtype, x, count, n, n, upper);  // what is not read need not be finite
       return all_finite(a.dtype, x, count * n * n) && lapack::eigh(a.dtype, count, n, x, upper, vectors, to + i * n * real);
     });
   }
@@ -899,13 +936,13 @@ Ref eigvalsh(const TensorInfo& a, const Half& half) { return eigen_symmetric(a, 
 
 Ref eigen(const TensorInfo& a, Ref* vectors) {
   One one;
-  if (!read_one(a, one, true) || !a.size()) return {};
+  if (!read_one(a, one, true)) return {};
   const Py_ssize_t n = one.a.rows;
   const DeviceType device = device_of(a);
   const DType type = complex_of(a.dtype);
   Ref values = vectors_ref(type, one.lead, n, device);
   if (vectors) *vectors = matrices_ref(type, one.lead, n, n, device);
-  if (!has_memory(values)) return values;
+  if (!has_memory(values) || !a.size()) return values;
   char *to = data_of(values), *to_vectors = vectors ? data_of(*vectors) : nullptr;
   const ptrdiff_t step = n * n * item_size(a.dtype), item = item_size(type);
   const double work = 30 * cube(n, n);
@@ -928,15 +965,20 @@ Pair eig(const TensorInfo& a) {
 }
 Ref eigvals(const TensorInfo& a) { return eigen(a, nullptr); }
 
+// Matrices with nan have no values; those with infinities, on which LAPACK may never end, have nan.
 Ref singular(const TensorInfo& a, bool full, Ref* u, Ref* vh) {
   One one;
-  if (!read_one(a, one, false) || !a.size()) return {};
+  if (!read_one(a, one, false)) return {};
   const Py_ssize_t m = one.a.rows, n = one.a.columns, k = std::min(m, n), columns = full ? m : k, rows = full ? n : k;
   const DeviceType device = device_of(a);
   Ref values = vectors_ref(real_of(a.dtype), one.lead, k, device);
   if (u) *u = matrices_ref(a.dtype, one.lead, m, columns, device), *vh = matrices_ref(a.dtype, one.lead, rows, n, device);
   if (!has_memory(values)) return values;
   char *to = data_of(values), *left = u ? data_of(*u) : nullptr, *right = u ? data_of(*vh) : nullptr;
+  if (!a.size()) {
+    if (u && full) fill_identity(a.dtype, one.lead.count, m, left), fill_identity(a.dtype, one.lead.count, n, right);
+    return values;
+  }
   const ptrdiff_t item = item_size(a.dtype), step = m * n * item, real = item_size(real_of(a.dtype));
   const double work = 20 * cube(m, n);
   bool fine;
@@ -947,9 +989,19 @@ Ref singular(const TensorInfo& a, bool full, Ref* u, Ref* vh) {
       const Workspace room(static_cast<double>(count) * static_cast<double>(step));
       if (!room.p) return false;
       for (ptrdiff_t j = 0; j < count; j++) load(one.a, one.a.at(one.lead, i + j), room.p + j * step);
-      return all_finite(a.dtype, room.p, count * m * n) &&
-             lapack::svd(a.dtype, count, m, n, room.p, full, u ? left + i * m * columns * item : nullptr, to + i * k * real,
-                         u ? right + i * rows * n * item : nullptr);
+      const bool finite = all_finite(a.dtype, room.p, count * m * n);
+      if (!finite && has_nan(a.dtype, room.p, count * m * n)) return false;
+      for (ptrdiff_t j = 0; j < count && !finite; j++)
+        if (!all_finite(a.dtype, room.p + j * step, m * n)) std::fill_n(room.p + j * step, step, 0);
+      char *us = u ? left + i * m * columns * item : nullptr, *vhs = u ? right + i * rows * n * item : nullptr;
+      if (!lapack::svd(a.dtype, count, m, n, room.p, full, us, to + i * k * real, vhs)) return false;
+      for (ptrdiff_t j = 0; j < count && !finite; j++) {
+        load(one.a, one.a.at(one.lead, i + j), room.p);
+        if (all_finite(a.dtype, room.p, m * n)) continue;
+        fill_nan(real_of(a.dtype), to + (i + j) * k * real, k);
+        if (u) fill_nan(a.dtype, us + j * m * columns * item, m * columns), fill_nan(a.dtype, vhs + j * rows * n * item, rows * n);
+      }
+      return true;
     });
   }
   return fine ? std::move(values) : Ref();
@@ -1026,7 +1078,7 @@ Result<"tuple[Tensor, Tensor, Tensor, Tensor]"> lstsq(const TensorInfo& a, const
 
 Triple ldl_factor_ex(const TensorInfo& a, bool hermitian, bool check_errors) {
   One one;
-  if (!read_one(a, one, true) || !a.size()) return {};
+  if (!read_one(a, one, true)) return {};
   const Py_ssize_t n = one.a.rows;
   const DeviceType device = device_of(a);
   Ref out = matrices_ref(a.dtype, one.lead, n, n, device), pivots = vectors_ref(DType::I32, one.lead, n, device),
@@ -1034,6 +1086,8 @@ Triple ldl_factor_ex(const TensorInfo& a, bool hermitian, bool check_errors) {
   if (!has_memory(out)) return tuple_of(out, pivots, info);
   char* to = data_of(out);
   int *exchanges = data_of<int>(pivots), *failed = data_of<int>(info);
+  std::fill_n(failed, one.lead.count, 0);
+  if (!a.size()) return tuple_of(out, pivots, info);
   const ptrdiff_t item = item_size(a.dtype), step = n * n * item;
   const double work = cube(n, n) / 3;
   bool fine;
@@ -1041,9 +1095,10 @@ Triple ldl_factor_ex(const TensorInfo& a, bool hermitian, bool check_errors) {
     const Unlocked unlocked(release(one.lead, work), one.a.owner, out, pivots, info);
     fine = in_groups(one.lead.count, 1, work, [&](ptrdiff_t i, ptrdiff_t) {
       load(one.a, one.a.at(one.lead, i), to + i * step);
-      if (!all_finite(a.dtype, to + i * step, n * n)) return false;
       clear_triangle(a.dtype, to + i * step, 1, n, n, false);
-      return lapack::ldl(a.dtype, 1, n, hermitian && is_complex(a.dtype), to + i * step, exchanges + i * n, failed + i);
+      // The library's search for a pivot is not made for nan.
+      const auto ldl = all_finite(a.dtype, to + i * step, n * n) ? lapack::ldl : lapack::own::ldl;
+      return ldl(a.dtype, 1, n, hermitian && is_complex(a.dtype), to + i * step, exchanges + i * n, failed + i);
     });
   }
   if (!fine || (check_errors && !no_zero(failed, one.lead.count))) return {};
@@ -1075,7 +1130,7 @@ Ref ldl_solve(const TensorInfo& a, const TensorInfo& pivots, const TensorInfo& b
   if (!lead_of(lead, {{&a, &e.a}, {&b, &e.b}, {&exchanges, &p}}, {2, 2, 1})) return {};
   Ref out = solution_ref(e, device_of(a, pivots, b));
   if (!has_memory(out)) return out;
-  if (!as_tensor(out)->numel()) return {};
+  if (!as_tensor(out)->numel()) return out;
   const Py_ssize_t n = e.a.rows, k = e.b.columns;
   char* to = data_of(out);
   const ptrdiff_t item = item_size(a.dtype);

@@ -411,7 +411,26 @@ Ref norm2(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
     overflow |= std::isinf(x);
     return std::sqrt(x);
   });
-  return overflow ? Ref() : std::move(result);  // the definition scales what is large
+  if (!overflow) return result;
+  // Once more, of what a power of two makes smaller.
+  const Ref in = contiguous(a.tensor), small = owned(new_like(as_tensor(in), a.dtype));
+  by_type(
+      a.dtype,
+      [&]<class T>(T* x, const T* given) {
+        const T by = std::ldexp(T(1), -std::numeric_limits<T>::max_exponent * 5 / 8);
+        for (Py_ssize_t i = as_tensor(small)->numel(); i-- > 0;) x[i] = given[i] * by;
+      },
+      data_of(small), data_of(in));
+  const Ref again = reduce(Reduce::SumSquares, info_of(small), dims.mask, keepdim);
+  by_type(
+      a.dtype,
+      [&]<class T>(T* x, const T* sums) {
+        const T by = std::ldexp(T(1), std::numeric_limits<T>::max_exponent * 5 / 8);
+        for (Py_ssize_t i = as_tensor(result)->numel(); i-- > 0;)
+          if (std::isinf(x[i])) x[i] = std::sqrt(sums[i]) * by;
+      },
+      data_of(result), data_of(again));
+  return result;
 }
 
 // |x| or, for a power that is given, its power, of contiguous elements.
@@ -430,9 +449,33 @@ void sizes_of(DType dtype, const char* in, Py_ssize_t n, double power, char* out
   });
 }
 
+// The absolute values of complex numbers.
+Ref sizes_of_pairs(const TensorInfo& a) {
+  const DType real = a.dtype == DType::C64 ? DType::F32 : DType::F64;
+  const Ref in = contiguous(a.tensor);
+  Ref out = owned(new_like(as_tensor(in), real));
+  by_type(
+      real,
+      [&]<class T>(T* to, const T* from) {
+        for (Py_ssize_t i = as_tensor(out)->numel(); i-- > 0;) to[i] = std::hypot(from[2 * i], from[2 * i + 1]);
+      },
+      data_of(out), data_of(in));
+  return out;
+}
+
 // (the sum of |x|^ord)^(1 / ord); of infinite order the extreme.
 Ref vector_norm(const TensorInfo& a, double ord, Dims dims, bool keepdim, OnlyNone none) {
-  if (is_accelerated(a) || is_meta(a) || !a.is_float_or_half() || !a.size() || ord == 0 || std::isnan(ord)) return {};
+  if (is_accelerated(a) || is_meta(a) || std::isnan(ord)) return {};
+  if (is_complex(a.dtype)) {
+    const Ref sizes = sizes_of_pairs(a);
+    return vector_norm(info_of(sizes), ord, dims, keepdim, none);
+  }
+  if (ord == 0 && a.is_float_or_half()) {
+    const Ref truth = converted(Ref::borrow(as_object(a.tensor)), DType::Bool);
+    const Ref count = reduce(Reduce::Sum, info_of(truth), dims.mask ? dims.mask : all_dims(a.ndim), keepdim);
+    return contiguous_as(as_tensor(count), a.dtype);
+  }
+  if (!a.is_float_or_half() || (!a.size() && (ord < 0 || std::isinf(ord)))) return {};
   if (!dims.mask) dims.mask = all_dims(a.ndim);
   const DType type = computed_in(a.dtype);
   const bool as_it_lies = ord == 2 || (is_dense(a.tensor) && a.tensor->is_aligned());

@@ -8,7 +8,9 @@ finds no NumPy, and that is the error then.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from .. import _core
@@ -52,6 +54,9 @@ class Shown:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
 
     @property
     def flat(self) -> list[Any]:
@@ -100,6 +105,10 @@ def _asked(name: str) -> Callable[..., Any]:
 for _name in "lt le gt ge eq ne and_ or_ invert neg getitem".split():
     setattr(Shown, f"__{_name.rstrip('_')}__", _asked(_name))
 
+def _method(name: str, a: Any) -> Any:
+    return _answer(getattr(_own(a), name))
+
+
 _TYPES = "bool_ uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128"
 _NUMPYS = {
     **{name: ShownType(name) for name in _TYPES.split()},
@@ -107,6 +116,9 @@ _NUMPYS = {
     "ndarray": Shown,
     "any": lambda a: _answer(_own(a).any),
     "all": lambda a: _answer(_own(a).all),
+    "asarray": lambda a: a,
+    "errstate": lambda **of: nullcontext(),
+    **{name: partial(_method, name) for name in "isfinite isinf isnan tril triu".split()},
     "argwhere": lambda a: _answer(_own(a).nonzero),
     "count_nonzero": lambda a: _answer(_own(a).count_nonzero),
     "where": _where,

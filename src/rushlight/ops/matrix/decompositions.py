@@ -28,6 +28,7 @@ from .solving import (
     is_recorded,
     no_convergence,
     positive_samples,
+    raises,
     regular,
     solve,
     solve_triangular,
@@ -143,10 +144,12 @@ def eigh_arrays(a: Array, UPLO: str) -> Any:
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     uplo: Any = UPLO.upper()
+    if not np.isfinite(read := np.tril(a) if uplo == "L" else np.triu(a)).all():
+        raise no_convergence("eigh", read, lambda m: not np.isfinite(m).all())
     try:
         values, vectors = np.linalg.eigh(a, uplo)
     except np.linalg.LinAlgError:
-        raise no_convergence("eigh", a, lambda m: np.linalg.eigvalsh(m, uplo)) from None
+        raise no_convergence("eigh", a, raises(lambda m: np.linalg.eigvalsh(m, uplo))) from None
     return values, vectors
 
 
@@ -219,7 +222,7 @@ def _eig(a: Array) -> tuple[Array, ...]:
     try:
         values, vectors = np.linalg.eig(a)
     except np.linalg.LinAlgError:
-        raise no_convergence("eig", a, np.linalg.eigvals) from None
+        raise no_convergence("eig", a, raises(np.linalg.eigvals)) from None
     complex_type = np.complex64 if a.dtype in (np.float32, np.complex64) else np.complex128
     return values.astype(complex_type), vectors.astype(complex_type)
 
@@ -310,7 +313,7 @@ def _svd(a: Array, full_matrices: bool) -> Any:
         f: Any = np.linalg.svd
         parts = f(a, full_matrices)
     except np.linalg.LinAlgError:
-        raise no_convergence("svd", a, np.linalg.svd) from None
+        raise no_convergence("svd", a, raises(np.linalg.svd)) from None
     if infinite.any():
         for part in parts:
             part[infinite] = np.nan

@@ -16,49 +16,37 @@ from ..._base.outside import np
 from ..._core import Op
 from ...return_types import named
 from ..layout.joining import cat
-from ..table.arrays import (
-    Array,
-    anywhere,
-    elements,
-    listed,
-    refuse,
-    scalar_name,
-    unwarned,
-    warn_once,
-)
+from ..making.creation import eye
+from ..table.arrays import Array, anywhere, listed, refuse, warn_once
 from ..table.kinds import composite, constant, general
 from ..table.outputs import written
 from ..table.reference import add_method, alias
 from ..table.signature import Tensor
 from .decompositions import (
-    lu_factor_arrays,
     lu_factor_op,
     lu_factor_result,
     lu_factor_vjp,
     lu_solve,
     lu_vjp,
     pivot_matrix,
-    row_order,
 )
 from .products import matmul
 from .solving import (
     CHOLESKY,
-    LinAlgError,
     batch_element,
+    check_equation,
     check_matrices,
-    cholesky_factor,
-    cholesky_failure,
     cholesky_vjp,
+    common_lead,
+    failure,
     gradients_by,
-    inv_arrays,
     is_vector,
-    minor_that_fails,
+    not_positive,
     positive_samples,
     regular,
-    solve_arrays,
+    singular_inverse,
+    singular_solve,
     square_samples,
-    stack_matrices,
-    substitute,
 )
 
 _kernels = _core.kernels
@@ -67,35 +55,17 @@ alias("matmul", matmul, method=False, where="linalg")
 # ---- inverses and solutions
 
 
-def _eliminated(a: Array, b: Array) -> tuple[Array, Array]:
-    """The x of a @ x = b and info, singular matrices included."""
-    lu, pivots = lu_factor_arrays(a)
-    n = a.shape[-1]
-    info = _lu_info(lu)
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    order = row_order(pivots.reshape(-1, n), n).reshape(*pivots.shape[:-1], n, 1)
-    x = np.take_along_axis(
-        np.broadcast_to(b, (*lead, *b.shape[-2:])), np.broadcast_to(order, (*lead, n, 1)), -2
-    ).copy()
-    lower = np.tril(lu, -1) + np.eye(n, dtype=lu.dtype)
-    with np.errstate(all="ignore"):
-        substitute(lower, x, False, 0, n)
-        substitute(np.triu(lu), x, True, 0, n)
-    return x, info
-
-
-def _inv_ex(a: Array, check_errors: bool) -> tuple[Array, Array]:
-    try:
-        return inv_arrays("inv_ex")(a), np.zeros(a.shape[:-2], np.int32)
-    except LinAlgError:
-        if check_errors:
-            raise
-    return _eliminated(a, np.eye(a.shape[-1], dtype=a.dtype))
+def _inv_ex(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+    check_matrices("inv", A._form, square=True)
+    LU, pivots, info = lu_factor_ex(A)
+    if check_errors and (failed := failure(info)):
+        raise singular_inverse("inv_ex", A.ndim, *failed)
+    return lu_solve(LU, pivots, eye(A.shape[-1], dtype=A.dtype, device=A.device)), info
 
 
 inv_ex = general(
     "inv_ex(A: Tensor, *, check_errors: bool = False)",
-    _inv_ex,
+    is_=_inv_ex,
     native=_kernels.inverse_ex,
     vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
     node="LinalgInvExBackward0",
@@ -111,24 +81,18 @@ inv_ex = general(
 )
 
 
-def _solve_ex(a: Array, b: Array, left: bool, check_errors: bool) -> tuple[Array, Array]:
-    try:
-        return solve_arrays(a, b, left, "solve_ex"), np.zeros(a.shape[:-2], np.int32)
-    except LinAlgError:
-        if check_errors:
-            raise
-    if not left:
-        x, info = _eliminated(a.swapaxes(-1, -2), b.swapaxes(-1, -2))
-        return np.ascontiguousarray(x.swapaxes(-1, -2)), info
-    if is_vector(a.shape, b.shape):
-        x, info = _eliminated(a, b[..., None])
-        return np.ascontiguousarray(x[..., 0]), info
-    return _eliminated(a, b)
+def _solve_ex(A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    vector = check_equation(A, B, left)
+    LU, pivots, info = lu_factor_ex(A)
+    if check_errors and (failed := failure(info)):
+        raise singular_solve("solve_ex", A.ndim, failed[0])
+    x = lu_solve(LU, pivots, B.unsqueeze(-1) if vector else B, left=left)
+    return x.squeeze(-1) if vector else x, info
 
 
 solve_ex: Any = general(
     "solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False)",
-    _solve_ex,
+    is_=_solve_ex,
     native=_kernels.solve_ex,
     vjp={"A, B": gradients_by(lambda a, b, left: solve_ex(a, b, left=left)[0])},
     node="LinalgSolveExBackward0",
@@ -149,36 +113,18 @@ solve_ex: Any = general(
 # ---- Cholesky
 
 
-def _part_of_factor(a: Array) -> Array:
-    """The columns of the Cholesky factor up to the first that fails, before those of a itself."""
-    m = np.tril(a)
-    for j in range(len(m)):
-        pivot = m[j, j].real - (np.abs(m[j, :j]) ** 2).sum()
-        m[j, j] = pivot
-        if not pivot > 0:
-            break
-        m[j, j] = np.sqrt(pivot)
-        m[j + 1 :, j] = (m[j + 1 :, j] - m[j + 1 :, :j] @ m[j, :j].conj()) / m[j, j]
-    return m
+def _cholesky_ex(A: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    refuse("cholesky_cpu", A._form, "", halves=True)
+    check_matrices("cholesky", A._form, square=True)
+    L, info = cholesky_ex(A, upper=upper)
+    if failed := failure(info):
+        raise not_positive("linalg.cholesky_ex", A.ndim, *failed)
+    return L, info
 
 
-def _cholesky_ex(a: Array, upper: bool, check_errors: bool) -> tuple[Array, Array]:
-    refuse("cholesky_cpu", a, "", halves=True)
-    lower = a.swapaxes(-1, -2).conj() if upper else a
-    factor, info = cholesky_factor(lower), np.zeros(a.shape[:-2], np.int32)
-    if factor is None:
-        if check_errors:
-            raise cholesky_failure("linalg.cholesky_ex", lower)
-        stack = stack_matrices(lower)
-        fails = [minor_that_fails(m) for m in stack]
-        info = np.reshape(fails, info.shape).astype(np.int32)
-        factor = np.reshape([_part_of_factor(m) for m in stack], a.shape)
-    return np.ascontiguousarray(factor.swapaxes(-1, -2).conj() if upper else factor), info
-
-
-cholesky_ex = general(
+cholesky_ex: Op = general(
     "cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False)",
-    _cholesky_ex,
+    is_=_cholesky_ex,
     native=_kernels.cholesky_ex,
     vjp={"A": cholesky_vjp},
     node="LinalgCholeskyExBackward0",
@@ -229,15 +175,13 @@ def _lu_checked(A: Tensor, pivot: bool) -> Any:
 
 
 def _refuse_zero(info: Tensor, name: str) -> None:
-    if not anywhere(info != 0):
+    if (failed := failure(info)) is None:
         return
-    found = elements(info).reshape(-1)
-    at = int((found != 0).argmax())
-    where = f"(Batch element {at}): " if info.ndim else ""
+    at, number = failed
     raise RuntimeError(
-        f"torch.linalg.{name}: {where}U[{found[at]},{found[at]}] is zero and using it on lu_solve "
-        "would result in a division by zero. If you still want to perform the factorization, "
-        "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        f"torch.linalg.{name}: {batch_element(info.ndim + 2, at)}U[{number},{number}] is zero and "
+        "using it on lu_solve would result in a division by zero. If you still want to perform the "
+        "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
     )
 
 
@@ -265,7 +209,7 @@ _lu_words: Any = {
     "keeps": "columns: A",
     "batch": "trailing",
 }
-lu_factor_ex = general(
+lu_factor_ex: Op = general(
     "lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False)",
     is_=_lu_factor_ex,
     native=_kernels.lu_factor_ex,
@@ -441,87 +385,14 @@ add_method(
 # ---- LDL: A = L D L.mT of symmetric matrices (L.mH of Hermitian ones), by Bunch and Kaufman, with
 # pivots and storage as LAPACK has them: a pivot below 0, twice, is that of a block of two.
 
-_ALPHA = (1 + 17**0.5) / 8  # keeps the growth of elements smallest
 
-
-def _size(a: Array) -> Array:
-    return np.abs(a.real) + np.abs(a.imag)
-
-
-def _pivot(m: Array, k: int) -> tuple[int, int]:
-    """Which row goes to k, and how many columns are eliminated; (-1, 1) where all is 0."""
-    n = len(m)
-    here = float(_size(m[k, k]))
-    column = _size(m[k + 1 :, k])
-    largest = float(column.max()) if k + 1 < n else 0.0
-    if not max(here, largest) > 0 or np.isnan(here):
-        return -1, 1
-    if here >= _ALPHA * largest:
-        return k, 1
-    i = k + 1 + int(column.argmax())
-    row = max([*_size(m[i, k:i]), *_size(m[i + 1 :, i])])
-    if here >= _ALPHA * largest * (largest / row):
-        return k, 1
-    return (i, 1) if float(_size(m[i, i])) >= _ALPHA * row else (i, 2)
-
-
-def _exchange(m: Array, a: int, b: int, k: int, turned: Callable[[Array], Array]) -> None:
-    """Rows and columns a < b of the lower triangle, of which k and on are still to eliminate."""
-    m[b + 1 :, [a, b]] = m[b + 1 :, [b, a]]
-    inner = m[a + 1 : b, a].copy()
-    m[a + 1 : b, a] = turned(m[b, a + 1 : b])
-    m[b, a + 1 : b] = turned(inner)
-    m[b, a] = turned(m[b, a])
-    m[[a, b], [a, b]] = m[[b, a], [b, a]]
-    m[[a, b], k:a] = m[[b, a], k:a]
-
-
-@unwarned
-def _ldl(a: Array, hermitian: bool) -> tuple[Array, Array, int]:
-    m, n = np.tril(a), len(a)
-    pivots, info, k = np.empty(n, np.int32), 0, 0
-    turned: Callable[[Array], Array] = np.conj if hermitian else np.asarray
-    if hermitian:
-        m[np.arange(n), np.arange(n)] = m.diagonal().real
-    while k < n:
-        found, steps = _pivot(m, k)
-        if found < 0:
-            info, pivots[k] = info or k + 1, k + 1
-            k += 1
-            continue
-        last = k + steps - 1
-        if found != last:
-            _exchange(m, last, found, k, turned)
-        pivots[k : last + 1] = found + 1 if steps == 1 else -(found + 1)
-        rest = m[last + 1 :, k : last + 1].copy()
-        if len(rest):
-            block = m[k : last + 1, k : last + 1].copy()
-            if steps == 2:
-                block[0, 1] = turned(block[1, 0])
-            scaled = np.linalg.solve(block.T, rest.T).T if steps == 2 else rest / block
-            m[last + 1 :, last + 1 :] -= np.tril(scaled @ turned(rest).T)
-            m[last + 1 :, k : last + 1] = scaled
-        k += steps
-    return m, pivots, info
-
-
-def _ldl_factor_ex(a: Array, hermitian: bool, check_errors: bool) -> tuple[Array, ...]:
-    return _ldl_stack(a, hermitian, "ldl_factor_ex", check_errors)
-
-
-def _ldl_stack(a: Array, hermitian: bool, name: str, check: bool) -> tuple[Array, ...]:
-    check_matrices("ldl_factor_ex", a, square=True, of="torch.linalg", halves=True)
-    refuse("ldl_factor_kernel_cpu", a, "", halves=True)
-    found = [_ldl(m, hermitian and a.dtype.kind == "c") for m in stack_matrices(a)]
-    info = np.reshape([f[2] for f in found], a.shape[:-2]).astype(np.int32)
-    if check and info.any():
-        at = next(i for i, f in enumerate(found) if f[2])
-        raise zero_in_ldl(name, a.ndim, at, found[at][2])
-    return (
-        np.reshape([f[0] for f in found], a.shape).astype(a.dtype),
-        np.reshape([f[1] for f in found], a.shape[:-1]).astype(np.int32),
-        info,
-    )
+def _ldl(name: str, A: Tensor, hermitian: bool) -> tuple[Tensor, ...]:
+    check_matrices("ldl_factor_ex", A._form, square=True, of="torch.linalg", halves=True)
+    refuse("ldl_factor_kernel_cpu", A._form, "", halves=True)
+    found = ldl_factor_ex(A, hermitian=hermitian)
+    if failed := failure(found[2]):
+        raise zero_in_ldl(name, A.ndim, *failed)
+    return tuple(found)
 
 
 def zero_in_ldl(name: str, ndim: int, i: int, number: int) -> RuntimeError:
@@ -539,9 +410,9 @@ def _no_gradient(name: str) -> Callable[[Tensor], Any]:
     return refuse_gradient
 
 
-ldl_factor_ex = general(
+ldl_factor_ex: Op = general(
     "ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False)",
-    _ldl_factor_ex,
+    is_=lambda A, hermitian, check_errors: _ldl("ldl_factor_ex", A, hermitian),
     native=_kernels.ldl_factor_ex,
     vjp={"A": _no_gradient("ldl_factor_ex")},
     node="NotImplemented",
@@ -557,7 +428,7 @@ ldl_factor_ex = general(
 )
 ldl_factor = general(
     "ldl_factor(A: Tensor, *, hermitian: bool = False)",
-    lambda a, hermitian: _ldl_stack(a, hermitian, "ldl_factor", True)[:2],
+    is_=lambda A, hermitian: _ldl("ldl_factor", A, hermitian)[:2],
     native=_kernels.ldl_factor,
     vjp={"A": _no_gradient("ldl_factor_ex")},
     node="NotImplemented",
@@ -573,91 +444,42 @@ ldl_factor = general(
 )
 
 
-@unwarned
-def _ldl_solved(m: Array, pivots: Array, x: Array, hermitian: bool) -> None:
-    """Solve for one matrix, in x."""
-    n = len(m)
-    turned: Callable[[Array], Array] = np.conj if hermitian else np.asarray
-    blocks = []
-    k = 0
-    while k < n:
-        steps = 1 if pivots[k] > 0 or k + 1 == n else 2
-        blocks.append((k, steps, abs(int(pivots[k])) - 1))
-        k += steps
-    for k, steps, p in blocks:
-        last, rows = k + steps - 1, slice(k, k + steps)
-        x[[last, p]] = x[[p, last]]
-        x[last + 1 :] -= m[last + 1 :, rows] @ x[rows]
-        block = m[rows, rows].copy()
-        if steps == 2:
-            block[0, 1] = turned(block[1, 0])
-            x[rows] = np.linalg.inv(block) @ x[rows]
-        else:
-            x[rows] /= block
-    for k, steps, p in reversed(blocks):
-        last, rows = k + steps - 1, slice(k, k + steps)
-        x[rows] -= turned(m[last + 1 :, rows]).T @ x[last + 1 :]
-        x[[last, p]] = x[[p, last]]
-
-
-def _check_ldl_solve(ld: Array, pivots: Array, b: Array) -> None:
+def _ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
     name = "torch.linalg.ldl_solve"
-    check_matrices("ldl_solve", ld, square=True, of="torch.linalg", halves=True)
-    n = ld.shape[-1]
-    if b.ndim < 2:
+    check_matrices("ldl_solve", LD._form, square=True, of="torch.linalg", halves=True)
+    n = LD.shape[-1]
+    if B.ndim < 2:
         raise IndexError(
             "Dimension out of range (expected to be in range of [-1, 0], but got -2). B must be "
             "of matrices: `B.unsqueeze(-1)`."
         )
-    if b.shape[-2] != n:
+    if B.shape[-2] != n:
         raise RuntimeError(
             f"Incompatible matrix sizes for {name}: each A matrix is {n} by {n} but each b matrix "
-            f"is {b.shape[-2]} by {b.shape[-1]}"
+            f"is {B.shape[-2]} by {B.shape[-1]}"
         )
-    if pivots.shape != ld.shape[:-1]:
+    if pivots.shape != LD.shape[:-1]:
         raise RuntimeError(
             f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with "
             f"shape {listed(pivots.shape)} instead"
         )
-    if pivots.dtype.kind not in "iu":
-        raise RuntimeError(f"{name}: Expected pivots to be integers. Got {scalar_name(pivots)}")
-    if ld.dtype != b.dtype:
+    if pivots._form.dtype.kind not in "iu":
         raise RuntimeError(
-            f"Expected b and A to have the same dtype, but found b of type {scalar_name(b)} and A "
-            f"of type {scalar_name(ld)} instead."
+            f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_name}"
         )
-    refuse("ldl_solve_kernel_cpu", ld, "", halves=True)
-    size = np.abs(pivots.astype(np.int64))
-    if ((size < 1) | (size > n)).any():
+    if LD.dtype is not B.dtype:
         raise RuntimeError(
-            f"{name}: pivots must be between 1 and {n}, or between -{n} and -1. Did you properly "
-            "pass the result of ldl_factor?"
+            f"Expected b and A to have the same dtype, but found b of type {B.dtype.scalar_name} "
+            f"and A of type {LD.dtype.scalar_name} instead."
         )
-
-
-def _common_lead(a: Array, b: Array) -> tuple[int, ...]:
-    """The batch of both."""
-    first, second = a.shape[:-2], b.shape[:-2]
-    longest = max(len(first), len(second))
-    for at in range(1, longest + 1):
-        m, n = (s[-at] if at <= len(s) else 1 for s in (first, second))
-        if m != n and 1 not in (m, n):
-            raise RuntimeError(
-                f"The size of tensor a ({n}) must match the size of tensor b ({m}) at "
-                f"non-singleton dimension {longest - at}"
-            )
-    return np.broadcast_shapes(first, second)
-
-
-def _ldl_solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
-    _check_ldl_solve(ld, pivots, b)
-    lead = _common_lead(ld, b)
-    x = np.array(np.broadcast_to(b, (*lead, *b.shape[-2:])))
-    wide = np.broadcast_to(ld, (*lead, *ld.shape[-2:]))
-    rows = np.broadcast_to(pivots, (*lead, pivots.shape[-1]))
-    for i in np.ndindex(*lead):
-        _ldl_solved(wide[i], rows[i], x[i], hermitian and ld.dtype.kind == "c")
-    return x
+    refuse("ldl_solve_kernel_cpu", LD._form, "", halves=True)
+    common_lead(LD.shape, B.shape)
+    if pivots.dtype is not dtypes.int32 and not anywhere(pivots.abs() > n):
+        return ldl_solve(LD, pivots.int(), B, hermitian=hermitian)
+    raise RuntimeError(
+        f"{name}: pivots must be between 1 and {n}, or between -{n} and -1 in pairs. Did you "
+        "properly pass the result of ldl_factor?"
+    )
 
 
 def _ldl_samples(make: Any) -> Any:
@@ -665,9 +487,9 @@ def _ldl_samples(make: Any) -> Any:
     return [(make(3, 3, low=1.0), pivots * 0 + 3, make(3, 2))]
 
 
-ldl_solve = general(
+ldl_solve: Op = general(
     "ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)",
-    _ldl_solve,
+    is_=_ldl_solve,
     native=_kernels.ldl_solve,
     vjp={"LD, B": _no_gradient("ldl_solve")},
     node="NotImplemented",

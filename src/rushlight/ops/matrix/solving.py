@@ -1,14 +1,14 @@
 """Inverses, solutions, determinants and Cholesky factors of square matrices: torch.linalg.
 
-The kernels (native/bindings/matrix/lapack.cpp) call LAPACK. The definitions here reach it through
-NumPy, over stacks of matrices; they have the errors, and serve where the kernels have no library.
+The kernels (native/bindings/matrix/lapack.cpp) factorise and solve. The definitions here have the
+words of the errors, for the number by which a kernel tells where a matrix has no solution.
 Gradients are rules in terms of other functions, so they can be differentiated again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import _core
@@ -17,7 +17,7 @@ from ..._base.size import Size
 from ..._core import Op, is_grad_enabled
 from ...return_types import named
 from ..making.creation import eye
-from ..table.arrays import Array, common_type, refuse, scalar_name, warn_once
+from ..table.arrays import Array, anywhere, common_type, refuse, scalar_name, warn_once
 from ..table.kinds import composite, general
 from ..table.reference import alias
 from ..table.signature import Tensor
@@ -91,17 +91,11 @@ def batch_element(ndim: int, i: int) -> str:
     return "" if ndim == 2 else f"(Batch element {i}): "
 
 
-def number_of_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[int, Array]:
-    """The number, from 0, of the first matrix of a stack for which `failed` holds, and it."""
-    stack = stack_matrices(a)
-    i = next((i for i, m in enumerate(stack) if a.ndim == 2 or failed(m)), 0)
-    return i, stack[i]
-
-
 def first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
     """An error's words for the place of the first matrix for which `failed` holds; the matrix."""
-    i, bad = number_of_bad(a, failed)
-    return batch_element(a.ndim, i), bad
+    stack = stack_matrices(a)
+    i = next((i for i, m in enumerate(stack) if a.ndim == 2 or failed(m)), 0)
+    return batch_element(a.ndim, i), stack[i]
 
 
 def raises(f: Callable[[Array], Any]) -> Callable[[Array], bool]:
@@ -115,21 +109,23 @@ def raises(f: Callable[[Array], Any]) -> Callable[[Array], bool]:
     return test
 
 
-def _zero_pivot(a: Array) -> int:
-    """The number, from 1, of the first pivot of Gaussian elimination that is 0."""
-    m = np.array(a, dtype=np.complex128 if a.dtype.kind == "c" else np.float64)
-    n = len(m)
-    for i in range(n):
-        p = i + int(np.abs(m[i:, i]).argmax())
-        if m[p, i] == 0:
-            return i + 1
-        m[[i, p]] = m[[p, i]]
-        m[i + 1 :] -= np.outer(m[i + 1 :, i] / m[i, i], m[i])
-    return n
+def failure(info: Tensor) -> tuple[int, int] | None:
+    """The number, from 0, of the first matrix of a stack that failed, and what `info` has of it."""
+    if not anywhere(info != 0):
+        return None
+    return next((i, n) for i, n in enumerate(info.reshape(-1).tolist()) if n)
 
 
-def no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgError:
-    where, bad = first_bad(a, raises(f))
+def _known_failure(info: Tensor) -> tuple[int, int]:
+    """The same where a kernel found no result: if no matrix failed, there was no memory."""
+    found = failure(info)
+    if found is None:
+        raise MemoryError
+    return found
+
+
+def no_convergence(name: str, a: Array, failed: Callable[[Array], bool]) -> LinAlgError:
+    where, bad = first_bad(a, failed)
     values = "singular values" if name == "svd" else "eigenvalues"
     return LinAlgError(
         f"linalg.{name}: {where}The algorithm failed to converge because the input matrix is "
@@ -141,16 +137,10 @@ def no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgErro
 # ---- inverse and solve
 
 
-def inv_arrays(name: str) -> Callable[[Array], Array]:
-    def inv(a: Array) -> Array:
-        check_matrices("inv", a, square=True)
-        try:
-            return np.linalg.inv(a)
-        except np.linalg.LinAlgError:
-            i, bad = number_of_bad(a, raises(np.linalg.inv))
-            raise singular_inverse(name, a.ndim, i, _zero_pivot(bad)) from None
-
-    return inv
+def _inv(A: Tensor) -> Tensor:
+    check_matrices("inv", A._form, square=True)
+    info = _kernels.lu_factor_ex(A, True, False)[2]
+    raise singular_inverse("inv", A.ndim, *_known_failure(info))
 
 
 def singular_inverse(name: str, ndim: int, i: int, pivot: int) -> LinAlgError:
@@ -181,7 +171,7 @@ def square_samples(make: Any) -> Any:
 
 inv = general(
     "inv(A: Tensor)",
-    inv_arrays("inv"),
+    is_=_inv,
     native=_kernels.inverse,
     vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
     node="LinalgInvExBackward0",
@@ -200,32 +190,46 @@ def is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
     return len(b_shape) == 1 or tuple(b_shape) == tuple(a_shape[:-1])
 
 
-def solve_arrays(a: Array, b: Array, left: bool, name: str = "solve") -> Array:
-    check_matrices("solve", a, square=True)
-    if a.dtype != b.dtype:
+def check_equation(A: Tensor, B: Tensor, left: bool) -> bool:
+    """The errors of an equation of matrices, by types and sizes; whether B is a vector."""
+    check_matrices("solve", A._form, square=True)
+    if A.dtype is not B.dtype:
         raise RuntimeError(
             "linalg.solve: Expected A and B to have the same dtype, but found A of type "
-            f"{scalar_name(a)} and B of "
-            f"type {scalar_name(b)} instead"
+            f"{A.dtype.scalar_name} and B of "
+            f"type {B.dtype.scalar_name} instead"
         )
-    vector = is_vector(a.shape, b.shape)
-    x = b[..., None] if vector else b
-    n = a.shape[-1]
-    if x.shape[-2 if left else -1] != n or (vector and not left):
+    vector = is_vector(A.shape, B.shape)
+    x, n = (*B.shape, 1) if vector else tuple(B.shape), A.shape[-1]
+    if len(x) < 2 or x[-2 if left else -1] != n or (vector and not left):
         raise RuntimeError(
             "linalg.solve: Incompatible shapes of A and B for the equation "
             f"{'AX = B' if left else 'XA = B'} "
-            f"({a.shape[-2]}x{n} and {x.shape[-2]}x{x.shape[-1]})"
+            f"({A.shape[-2]}x{n} and {'x'.join(map(str, x[-2:]))})"
         )
-    try:
-        if left:
-            result = np.linalg.solve(a, x)
-        else:
-            result = np.linalg.solve(a.swapaxes(-1, -2), x.swapaxes(-1, -2)).swapaxes(-1, -2)
-    except np.linalg.LinAlgError:
-        i, _ = number_of_bad(a, raises(np.linalg.inv))
-        raise singular_solve(name, a.ndim, i) from None
-    return np.ascontiguousarray(result[..., 0] if vector else result)
+    common_lead(A.shape, x)
+    return vector
+
+
+def common_lead(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    """The batch of matrices of two shapes."""
+    first, second = tuple(a[:-2]), tuple(b[:-2])
+    longest = max(len(first), len(second))
+    sizes = list((1,) * (longest - len(first)) + first)
+    for at, n in enumerate((1,) * (longest - len(second)) + second):
+        if sizes[at] != n and 1 not in (sizes[at], n):
+            raise RuntimeError(
+                f"The size of tensor a ({n}) must match the size of tensor b ({sizes[at]}) at "
+                f"non-singleton dimension {at}"
+            )
+        sizes[at] = n if sizes[at] == 1 else sizes[at]
+    return tuple(sizes)
+
+
+def _solve(A: Tensor, B: Tensor, left: bool) -> Tensor:
+    check_equation(A, B, left)
+    info = _kernels.lu_factor_ex(A, True, False)[2]
+    raise singular_solve("solve", A.ndim, _known_failure(info)[0])
 
 
 def gradients_by(solution: Callable[..., Tensor]) -> Callable[..., Any]:
@@ -248,7 +252,7 @@ def gradients_by(solution: Callable[..., Tensor]) -> Callable[..., Any]:
 
 solve: Op = general(
     "solve(A: Tensor, B: Tensor, *, left: bool = True)",
-    lambda a, b, left: solve_arrays(a, b, left),
+    is_=_solve,
     native=_kernels.solve,
     vjp={"A, B": gradients_by(lambda a, b, left: solve(a, b, left=left))},
     node="LinalgSolveExBackward0",
@@ -389,40 +393,6 @@ def triangular_solve(
 # ---- Cholesky
 
 
-def _factor(a: Array) -> Array:
-    """The Cholesky factor; an error for nan and inf too, which LAPACK may carry along."""
-    factor = np.linalg.cholesky(a)
-    diagonal = factor.diagonal(0, -2, -1)
-    if np.isnan(diagonal).any() or np.isinf(diagonal[..., :-1]).any():
-        raise np.linalg.LinAlgError("Matrix is not positive definite")
-    return factor
-
-
-def cholesky_factor(a: Array) -> Array | None:
-    """The factors of a stack; None where one of the matrices has none."""
-    check_matrices("cholesky", a, square=True)
-    try:
-        return _factor(a)
-    except np.linalg.LinAlgError:
-        return None
-
-
-def minor_that_fails(a: Array) -> int:
-    """The order of the first leading minor of a matrix that is not positive-definite; 0: none."""
-    found = _kernels.cholesky_ex(a, False, False)
-    if found is not NotImplemented:
-        return int(found[1])
-    fails = raises(_factor)
-    if not fails(a):
-        return 0
-    return next((k for k in range(1, len(a) + 1) if fails(a[:k, :k])), len(a))
-
-
-def cholesky_failure(name: str, a: Array) -> LinAlgError:
-    i, bad = number_of_bad(a, raises(_factor))
-    return not_positive(name, a.ndim, i, minor_that_fails(bad))
-
-
 def not_positive(name: str, ndim: int, i: int, order: int) -> LinAlgError:
     """Matrix i of a stack has a leading minor that is not positive-definite."""
     return LinAlgError(
@@ -432,13 +402,11 @@ def not_positive(name: str, ndim: int, i: int, order: int) -> LinAlgError:
     )
 
 
-def _cholesky_of(name: str) -> Callable[[Array, bool], Array]:
-    def cholesky(a: Array, upper: bool) -> Array:
-        lower = a.swapaxes(-1, -2).conj() if upper else a
-        factor = cholesky_factor(lower)
-        if factor is None:
-            raise cholesky_failure(name, lower) from None
-        return np.ascontiguousarray(factor.swapaxes(-1, -2).conj() if upper else factor)
+def _cholesky_of(name: str) -> Callable[[Tensor, bool], Tensor]:
+    def cholesky(A: Tensor, upper: bool) -> Tensor:
+        check_matrices("cholesky", A._form, square=True)
+        info = _kernels.cholesky_ex(A, upper, False)[1]
+        raise not_positive(name, A.ndim, *_known_failure(info))
 
     return cholesky
 
@@ -466,7 +434,7 @@ def positive_samples(make: Any) -> Any:
 
 cholesky = general(
     "cholesky(A: Tensor, *, upper: bool = False)",
-    _cholesky_of("linalg.cholesky"),
+    is_=_cholesky_of("linalg.cholesky"),
     native=_kernels.cholesky,
     vjp={"A": cholesky_vjp},
     node="LinalgCholeskyExBackward0",
@@ -481,7 +449,7 @@ cholesky = general(
 )
 _old_cholesky = general(
     "_cholesky(input: Tensor, upper: bool = False)",
-    _cholesky_of("cholesky"),
+    is_=_cholesky_of("cholesky"),
     native=_kernels.cholesky,
     vjp={"input": cholesky_vjp},
     formula={"input": CHOLESKY},
