@@ -114,7 +114,8 @@ def test_norms_of_all_orders():
             np.testing.assert_allclose(
                 kernels.vector_norm(a, order, dim, False), expected, rtol=1e-12
             )
-    assert kernels.vector_norm(a[:0], 2, None, False) is NotImplemented
+    assert kernels.vector_norm(a[:0], 2, None, False) == 0
+    assert kernels.vector_norm(a[:0], -1, None, False) is NotImplemented
     np.testing.assert_allclose(kernels.trace(a[:, :9]), np.trace(a[:, :9]), rtol=1e-14)
 
 

@@ -230,12 +230,11 @@ lu_factor = general(
 )
 
 
-def _unpacked(lu: Array) -> tuple[Array, Array]:
-    m, n = lu.shape[-2:]
+def _unpacked(LU: Tensor) -> tuple[Tensor, Tensor]:
+    m, n = LU.shape[-2:]
     k = min(m, n)
-    lower = np.tril(lu[..., :k], -1)
-    lower[..., np.arange(k), np.arange(k)] = 1
-    return lower, np.triu(lu[..., :k, :])
+    lower = LU.narrow(-1, 0, k).tril(-1) + eye(m, k, dtype=LU.dtype, device=LU.device)
+    return lower, LU.narrow(-2, 0, k).triu()
 
 
 def _padded(t: Tensor, dim: int, size: int) -> Tensor:
@@ -266,7 +265,7 @@ def _parts_vjp(gs: tuple[Tensor | None, ...], out: Tensor, out1: Tensor, pivots:
 # L and U of A, given its factors in one matrix: so that they alone are differentiable.
 _lu_parts = general(
     "_lu_parts(A: Tensor, LU: Tensor, pivots: Tensor)",
-    lambda a, lu, pivots: _unpacked(lu),
+    is_=lambda A, LU, pivots: _unpacked(LU),
     native=_kernels.lu_parts,
     vjp={"A": _parts_vjp},
     node="LinalgLuBackward0",
@@ -294,7 +293,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 _unpack_lu = general(
     "_unpack_lu(LU_data: Tensor)",
-    _unpacked,
+    is_=_unpacked,
     native=_kernels.lu_unpack,
     vjp={"LU_data": lambda gs, LU_data_shape: _packed(gs, LU_data_shape)},
     node="LuUnpackBackward0",

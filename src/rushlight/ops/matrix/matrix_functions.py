@@ -65,8 +65,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
             return s.sum(-1) * s.reciprocal().sum(-1)
         return s.amax(-1) / s.amin(-1) if p != -2 else s.amin(-1) / s.amax(-1)
     inverse, info = inv_ex(A)
-    inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
-    return matrix_norm(A, p) * matrix_norm(inverse, p)
+    return matrix_norm(A, p) * matrix_norm(inverse, p).masked_fill(info > 0, math.inf)
 
 
 def _above(s: Tensor, shape: Sequence[int], atol: Any, rtol: Any) -> Tensor:
@@ -485,7 +484,7 @@ def _matrix_exp(A: Tensor) -> Tensor:
         return _matrix_exp(A.float()).to(A.dtype)
     if A._on_meta or not A.numel():
         return A.new_empty(A.shape)
-    size = float(A.abs().sum(-2).max().item())
+    size = float(matrix_norm(A, 1).max().item())
     if not math.isfinite(size):
         return A.new_full(A.shape, complex(math.nan, math.nan) if A.is_complex() else math.nan)
     single = A._form.dtype.to_real().name == "float32"

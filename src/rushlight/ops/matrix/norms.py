@@ -77,7 +77,6 @@ def _vector_norm(
         result = _kernels.norm2(a, None if dim is None else dims, keepdim)
         if result is not NotImplemented:
             return result
-    x = np.abs(widened(a))
     if ord < 0 or ord == _INF:
         count = math.prod(a.shape[d] for d in dims)
         if not count and (ord == -_INF or ord == _INF or ord < 0):
@@ -86,6 +85,7 @@ def _vector_norm(
                 "because the operation "
                 "does not have an identity"
             )
+    x = np.abs(widened(a))
     with np.errstate(all="ignore"):
         if ord == _INF:
             result = x.max(dims, keepdims=keepdim)
