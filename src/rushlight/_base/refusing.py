@@ -105,6 +105,7 @@ def _asked(name: str) -> Callable[..., Any]:
 for _name in "lt le gt ge eq ne and_ or_ invert neg getitem".split():
     setattr(Shown, f"__{_name.rstrip('_')}__", _asked(_name))
 
+
 def _method(name: str, a: Any) -> Any:
     return _answer(getattr(_own(a), name))
 

@@ -40,7 +40,6 @@ from .solving import (
     common_lead,
     failure,
     gradients_by,
-    is_vector,
     not_positive,
     positive_samples,
     regular,

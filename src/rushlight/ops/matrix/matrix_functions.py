@@ -203,7 +203,8 @@ def _least_squares(A: Tensor, B: Tensor, rcond: Any, driver: str) -> tuple[Tenso
     rank = _rank_op(A, None, None, rcond, False)
     left = none
     if m > n and driver != "gelsy" and (driver == "gels" or not anywhere(rank != n)):
-        left = (matmul(A, x) - B).abs().square().sum(-2)
+        rest = matmul(A, x) - B
+        left = (rest * rest.conj()).real.sum(-2)
     if driver == "gels":
         rank = of(A).made((0,), dtypes.int64)
     return x, left, rank, svdvals(A) if driver in ("gelsd", "gelss") else none
