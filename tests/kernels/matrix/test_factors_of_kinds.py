@@ -15,7 +15,7 @@ from rushlight._base import outside
 
 L = torch.linalg
 TYPES = [np.float32, np.float64, np.complex64, np.complex128]
-SIZES = [(1, 1), (2, 3), (3, 2), (9, 9), (33, 33), (40, 70), (70, 40)]
+SIZES = [(1, 1), (2, 3), (9, 5), (9, 9), (40, 40), (40, 70), (70, 40)]
 TINY = {4: 1e-30, 8: 1e-200}
 HERE = Path(__file__).resolve()
 
@@ -75,8 +75,10 @@ def matrices(dtype, kind, square=False):
             continue
         a = np.asarray(KINDS[kind](dtype, m, n)).astype(dtype)
         yield torch.from_numpy(a), wide(a)
-        yield torch.from_numpy(np.repeat(np.repeat(a, 2, -1), 3, -2))[..., ::3, ::2], wide(a)
-        yield torch.from_numpy(np.stack([a, a / 2])), wide(np.stack([a, a / 2]))
+        if max(m, n) < 10:
+            yield torch.from_numpy(np.repeat(np.repeat(a, 2, -1), 3, -2))[..., ::3, ::2], wide(a)
+        if m <= 40 and n <= 40:
+            yield torch.from_numpy(np.stack([a, a / 2])), wide(np.stack([a, a / 2]))
 
 
 def near(got, wanted, scale, dtype, factor=60):
@@ -109,7 +111,8 @@ def test_orthogonal_and_triangular_factors(dtype, kind):
             ..., 1:, 0
         ].any():  # LAPACK's sign: the diagonal is real, and has not that of what it replaces
             assert (
-                not r[..., 0, 0].imag.any() and (r[..., 0, 0].real * a[..., 0, 0].real <= 0).all()
+                not r[..., 0, 0].imag.any()
+                and (np.sign(r[..., 0, 0].real) * np.sign(a[..., 0, 0].real) <= 0).all()
             )
         p, low, up = map(wide, L.lu(t))
         near(p @ low @ up, a, size * a.shape[-1], dtype)
