@@ -16,6 +16,7 @@
 #   make docs       the documentation site, in build/site: open build/site/index.html
 #   make wheel      a wheel in dist/; on Linux a manylinux one
 #   make gpu-bundle build/gpu-bundle: what checks rushlight on a machine with a GPU, see docs/how-to/check-a-gpu.md
+#   make wasm       the wheel for Pyodide, which runs in browsers, in build/wasm/dist; tools/wasm.py says what that needs
 #   make aarch64    the core for aarch64 by a cross compiler, and its tests under emulation
 #   make syntax     every native file read by a compiler for Windows and for macOS
 #   make lint       ruff, mypy and clang-format
@@ -49,7 +50,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: cuda-check gpu-bundle aarch64 syntax run examples test comparisons sanitize tsan fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
+.PHONY: cuda-check gpu-bundle aarch64 wasm syntax run examples test comparisons sanitize tsan fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -88,6 +89,11 @@ cuda-check: $(VENV)/installed $(VENV)/cuda-check
 
 aarch64: $(VENV)/ready
 	$(BIN)/python tools/aarch64.py $(AARCH64_ARGS)
+
+wasm: build/wasm/.made
+build/wasm/.made: $(VENV)/ready $(VENV)/wasm $(SOURCES) tools/wasm.py $(wildcard tools/browser/*)
+	$(BIN)/python tools/wasm.py
+	@touch $@
 
 syntax: $(VENV)/ready $(VENV)/syntax
 	$(BIN)/python tools/other_systems.py
@@ -133,7 +139,7 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	  $(PIP) --no-build-isolation --no-deps .
 	@touch $@
 
-$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs $(VENV)/watch $(VENV)/wheel $(VENV)/syntax $(VENV)/cuda-check: \
+$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs $(VENV)/watch $(VENV)/wheel $(VENV)/syntax $(VENV)/cuda-check $(VENV)/wasm: \
   $(VENV)/%: $(VENV)/ready
 	$(call EXTRA,$(VENV),$*)
 	@touch $@

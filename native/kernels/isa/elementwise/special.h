@@ -106,7 +106,7 @@ FUNCTION W digamma_all(W a) {
   const W r = a - rint(a);
   const W f = digamma_near(below ? 1 - a : a) - (below ? (W)3.141592653589793 * cosine_pi(r) / sine_pi(r) : 0);
   const W pole = a == 0 ? copysign((W)INFINITE, -a) : f;
-  return below & (r == 0) ? (W)NOT_A_NUMBER : pole;
+  return (below & (r == 0)) ? (W)NOT_A_NUMBER : pole;
 }
 
 FUNCTION W trigamma_near(W a) {
