@@ -145,6 +145,7 @@ def programs(content: str) -> str:
             f'<template class="check">{re.sub("<[^>]*>", "", check)}</template></div>'
         )
 
+    content = re.sub(r"<!-- wrong\n.*?-->", "", content, flags=re.S)  # for those who test the check
     content = QUESTION.sub(question, content)
     return ELSEWHERE.sub(lambda m: f'{m[2]}<div data-elsewhere="{html.escape(m[1])}" ', content)
 
@@ -156,8 +157,8 @@ def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
     if here.startswith(RUN):
         content = programs(content)
         if wheel():
-            script = posixpath.relpath("assets/run/run.js", posixpath.dirname(here))
-            content += f'<script type="module" src="{script}"></script>'
+            script = posixpath.relpath("assets/run/start.js", posixpath.dirname(here))
+            content += f'<script src="{script}"></script>'
     if here == "changelog.md":  # names there are of their time
         return content
 

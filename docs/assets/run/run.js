@@ -2,9 +2,7 @@
 import { Session } from "./session.js";
 import { Output } from "./output.js";
 
-const PROGRAM = "example.py"; // as tables and errors call the page's program
-const SERVE = "To run programs, this page needs a web server: python -m http.server in the site's folder, "
-  + "then http://localhost:8000 in the browser.";
+const PROGRAM = "example.py", ANSWER = "answer.py"; // as tables and errors call the page's program, and an answer
 
 const element = (name, properties, ...inside) => {
   const made = Object.assign(document.createElement(name), properties);
@@ -65,8 +63,7 @@ class Block {
 
   // How many lines of the program stand before this block.
   get line() {
-    const above = this.question ? blocks.filter(block => this.follows(block)) : blocks.slice(0, blocks.indexOf(this));
-    return above.reduce((sum, block) => sum + lines(block.text), 0);
+    return this.question ? 0 : blocks.slice(0, blocks.indexOf(this)).reduce((sum, block) => sum + lines(block.text), 0);
   }
 
   follows(block) {
@@ -135,7 +132,6 @@ class Block {
 
   // Run this block after all above that have not run as they stand now.
   async press() {
-    if (location.protocol === "file:") return this.say(SERVE, "wrong");
     if (running) return;
     running = this;
     this.start.disabled = true;
@@ -178,7 +174,7 @@ class Block {
     this.bar.hidden = true;
     if (running?.bar) running.bar.hidden = true;
     const { text } = this;
-    const result = await begun().run(text, { name: PROGRAM, line: this.line, check: this.question, on });
+    const result = await begun().run(text, { name: this.question ? ANSWER : PROGRAM, line: this.line, check: this.question, on });
     if (!this.place.childElementCount) this.show(false);
     if (this.question) return result;
     // What comes after has not run on these variables.
