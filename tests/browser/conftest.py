@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "explain"), str(ROOT / "tools")]
 import wasm  # noqa: E402
+
 from browser import launched  # noqa: E402
 
 # Complaints of the browser about the page's policy come as errors of the console, and as these.
@@ -75,10 +76,10 @@ def chromium():
         yield browser
 
 
-@pytest.fixture
-def page(chromium, address):
-    """`page(path, isolated=False, **context)` opens a page of the site. At its end the test fails
-    if a page wrote an error, raised, broke its policy, or asked for anything from elsewhere."""
+@pytest.fixture(scope="module")
+def opening(chromium, address):
+    """`opening(path, isolated=False, **context)` opens a page of the site. In `complaints`: that
+    a page wrote an error, raised, broke its policy, or asked for anything from elsewhere."""
     complaints, contexts = [], []
 
     def complain(message):
@@ -92,7 +93,7 @@ def page(chromium, address):
     def opened(path, isolated=False, **more):
         contexts.append(chromium.new_context(**more))
         tab = contexts[-1].new_page()
-        tab.set_default_timeout(900_000)  # however busy the machine is
+        tab.set_default_timeout(300_000)  # however busy the machine is
         tab.add_init_script(VIOLATIONS)
         tab.on("console", complain)
         tab.on("pageerror", lambda error: complaints.append(f"raised: {error}"))
@@ -104,4 +105,11 @@ def page(chromium, address):
     yield opened
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def page(opening):
+    """`opening`, for pages of a test's own; the test fails where a page did wrong."""
+    yield opening
+    complaints, opening.complaints[:] = list(opening.complaints), []
     assert not complaints, "\n".join(complaints)

@@ -134,26 +134,27 @@ class Block {
   async press() {
     if (running) return;
     running = this;
-    this.start.disabled = true;
+    this.start.ariaDisabled = "true"; // and keeps the focus
     this.stop.hidden = false;
-    this.say(begun().generation ? "Running" : "Loading Python");
     try {
+      this.say("Loading Python");
+      await begun().load().catch(() => {}); // the run tells
+      this.bar.hidden = true;
       const above = this.above();
       for (const block of above) {
         this.say(`Running ${block.name.toLowerCase()} first`);
-        const { stopped, lost } = await block.run();
-        if (stopped || lost) return this.say(ended({ stopped, lost }), "wrong");
+        const result = await block.run();
+        if (result.stopped || result.lost) return this.say(ended(result), "wrong");
       }
-      const first = above.length ? `Ran ${counted(above.length)} above first. ` : "";
       this.say("Running");
+      const first = above.length ? `Ran ${counted(above.length)} above first. ` : "";
       const result = await this.run();
       this.say(...this.question ? judged(result) : [first + ended(result), result.ok ? "" : "wrong"]);
     } finally {
       running = undefined;
       if (document.activeElement === this.stop) this.start.focus();
       this.bar.hidden = this.stop.hidden = true;
-      this.start.disabled = false;
-      if (this.editor && !document.activeElement.matches("button, textarea")) this.start.focus();
+      this.start.ariaDisabled = null;
     }
   }
 
@@ -170,9 +171,6 @@ class Block {
       this.show(true);
       this.output.add(event);
     };
-    await begun().load().catch(() => {}); // the run tells
-    this.bar.hidden = true;
-    if (running?.bar) running.bar.hidden = true;
     const { text } = this;
     const result = await begun().run(text, { name: this.question ? ANSWER : PROGRAM, line: this.line, check: this.question, on });
     if (!this.place.childElementCount) this.show(false);

@@ -170,7 +170,7 @@ def show(value: object) -> None:
 
 
 def live(**row: float) -> None:
-    """Send numbers of this moment to the page: `live(step=i, loss=loss)`. Tensors count as theirs."""
+    """Send numbers of this moment to the page: `live(step=i, loss=loss)`; a tensor is one too."""
     events.row({name: float(value) for name, value in row.items()})
 
 
