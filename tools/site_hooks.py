@@ -6,10 +6,10 @@
 - A link to a file that is not part of the site becomes the file's path.
 - In a search a function comes before what is written about it (BOOSTS).
 - A name in `code` that has an entry in the reference links to it: `torch.func.vmap`, `nn.Linear`.
-- Programs of the tutorial and of the how-to pages run on the page (docs/assets/run), where the wheel
-  for Pyodide was built (`make wasm`): `<!-- not in the browser: REASON -->` before a block says why it
-  does not. `<!-- question -->`, `<!-- answer -->` and `<!-- check -->` before three blocks make a
-  question, whose answer the page checks.
+- Programs of the tutorial and of the how-to pages run on the page (docs/assets/run), where the
+  wheel for Pyodide was built (`make wasm`). `<!-- not in the browser: REASON -->` before a block
+  says why it does not. `<!-- question -->`, `<!-- answer -->` and `<!-- check -->` before three
+  blocks make a question, whose answer the page checks.
 - A content security policy on every page: its own scripts and those in the page, nothing else.
 """
 

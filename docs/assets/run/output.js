@@ -48,7 +48,13 @@ export class Output {
     // As an image: its styles are its own, and a script in it would not run.
     const said = ["title", "desc"].map(name => plain(text.match(`<${name}>([^<]*)</${name}>`)?.[1])).filter(part => part);
     const src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-    this.#append(element("img", { src, alt: said.join(": ") || "A picture that the program made" }));
+    const image = element("img", { src, alt: said.join(": ") || "A picture that the program made" });
+    // A picture with the name of one before is that one, drawn anew.
+    image.name = text.match(/^\s*<svg[^>]* id="([^"]*)"/)?.[1] ?? "";
+    const before = image.name && [...this.place.querySelectorAll("img")].find(({ name }) => name === image.name);
+    if (!before) return this.#append(image);
+    URL.revokeObjectURL(before.src);
+    before.replaceWith(image);
   }
 
   _page({ text, height }) {
