@@ -193,9 +193,8 @@ FETCHED = re.compile(
 
 INLINE = re.compile(r"<(script|style)(?![^>]*(?:\bsrc=|application/json))[^>]*>(.*?)</\1>", re.S)
 POLICY = (
-    "default-src 'none'; script-src 'self'{script}; style-src 'self'{style}; connect-src 'self'; "
-    "worker-src 'self'; frame-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
-    "base-uri 'none'; form-action 'none'"
+    "default-src 'self'; script-src 'self'{script}; style-src 'self'{style}; "
+    "img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'"
 )
 
 

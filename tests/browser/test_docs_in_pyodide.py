@@ -27,10 +27,11 @@ NO_ANSWER = {"events": [], "error": {"kind": "lost", "message": "Python had ende
 def program(page):
     """The blocks of a page that run in a browser, and what is sent for each: lines are counted as
     the site counts them."""
-    blocks = [block for block in docs_examples.blocks(page) if not block.reason]
-    sent, line = [], 0
-    for block in blocks:
-        sent.append({"code": block.code, "name": docs_examples.PROGRAM, "line": line})
+    blocks, sent, line = [], [], 0
+    for block in docs_examples.blocks(page):
+        if not block.reason:
+            blocks.append(block)
+            sent.append({"code": block.code, "name": docs_examples.PROGRAM, "line": line})
         line += block.code.count("\n")
     return blocks, sent
 

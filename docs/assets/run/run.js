@@ -16,7 +16,8 @@ let session;
 const begun = () => session ??= new Session({ onProgress: ({ loaded, total }) => running?.loading(loaded, total) });
 let running; // the block whose button was pressed
 
-const blocks = []; // the page's program
+const blocks = []; // what runs of the page's program
+const program = []; // all of that: things with a text
 
 class Block {
   ran; // the text that ran, and in which generation of the session
@@ -63,7 +64,7 @@ class Block {
 
   // How many lines of the program stand before this block.
   get line() {
-    return this.question ? 0 : blocks.slice(0, blocks.indexOf(this)).reduce((sum, block) => sum + lines(block.text), 0);
+    return this.question ? 0 : program.slice(0, program.indexOf(this)).reduce((sum, { text }) => sum + lines(text), 0);
   }
 
   follows(block) {
@@ -203,9 +204,11 @@ function judged(result) {
 for (const code of document.querySelectorAll(".md-content .language-python.highlight")) {
   const question = code.closest(".question");
   if (code.dataset.elsewhere) {
+    program.push({ text: code.querySelector("code").textContent });
     code.after(element("p", { className: "run-elsewhere", textContent: `Not in the browser: ${code.dataset.elsewhere}` }));
   } else if (!question) {
     blocks.push(new Block(code));
+    program.push(blocks.at(-1));
   } else if (!code.closest("details")) {
     new Block(code, question.querySelector("template.check").content.textContent);
   }
