@@ -13,9 +13,10 @@ from typing import Any
 
 from .. import _core
 from .._base import observers as _observers
-from .._base.outside import np
+from .._base.dtypes import float64
 from .._core import OpKind, Tensor
 from ..autograd.graph import GradientEdge
+from ..linalg import vector_norm
 from ..ops import quietly
 from ..ops.layout.shape import sum_to
 from ..ops.making.casts import fit_dtype
@@ -77,6 +78,7 @@ def written_out(graph: Graph) -> int:
     return SMALL if len(graph.nodes) <= _MANY else _SMALL_OF_MANY
 
 
+@quietly
 def summary(t: Tensor, most: int = SMALL) -> Summary:
     """A tensor in short."""
     shape, name = tuple(t.shape), t.dtype.name
@@ -93,26 +95,23 @@ def summary(t: Tensor, most: int = SMALL) -> Summary:
         return Summary(
             shape, name, 1, abs(x), y, y, int(x == 0), int(x != x), int(math.isinf(x)), values
         )
-    array = np.asarray(t.detach().resolve_conj().resolve_neg()._host_array)
-    if array.dtype.kind not in "fc":
-        array = array.astype(np.float32 if t.dtype.is_floating_point else np.float64)
-    values = array.tolist() if size <= most else None
+    plain = t.detach().cpu()
+    wide = plain if t.dtype.is_complex else plain.to(float64)
+    values = wide.tolist() if size <= most else None
     if not size:
         return Summary(shape, name, 0, 0.0, math.nan, math.nan, 0, 0, 0, values)
-    flat = np.abs(array).ravel() if array.dtype.kind == "c" else array.ravel()
-    with np.errstate(over="ignore", invalid="ignore"):
-        norm = float(np.sqrt(np.dot(flat, flat)))
+    flat = (wide.abs().to(float64) if t.dtype.is_complex else wide).reshape(-1)
+    zero = size - int(plain.count_nonzero())
+    norm = vector_norm(flat).item()
     nan = inf = 0
     if not math.isfinite(norm):  # bad elements, or squares that are too large
-        nan = int(np.isnan(flat).sum())
-        inf = int(np.isinf(flat).sum())
-        flat = flat[np.isfinite(flat)].astype(np.float64)
+        nan, inf = int(flat.isnan().sum()), int(flat.isinf().sum())
+        flat = flat[flat.isfinite()]
         norm = math.nan if nan else math.inf
         if not nan and not inf:
-            peak = float(np.abs(flat).max())
-            norm = peak * float(np.linalg.norm(flat / peak))
-    least, greatest = (float(flat.min()), float(flat.max())) if flat.size else (math.nan,) * 2
-    zero = size - int(np.count_nonzero(array))
+            peak = flat.abs().max()
+            norm = (peak * vector_norm(flat / peak)).item()
+    least, greatest = (flat.min().item(), flat.max().item()) if flat.numel() else (math.nan,) * 2
     return Summary(shape, name, size, norm, least, greatest, zero, nan, inf, values)
 
 
