@@ -13,10 +13,8 @@ from typing import Any
 
 from .. import _core
 from .._base import observers as _observers
-from .._base.dtypes import float64
 from .._core import OpKind, Tensor
 from ..autograd.graph import GradientEdge
-from ..linalg import vector_norm
 from ..ops import quietly
 from ..ops.layout.shape import sum_to
 from ..ops.making.casts import fit_dtype
@@ -95,23 +93,27 @@ def summary(t: Tensor, most: int = SMALL) -> Summary:
         return Summary(
             shape, name, 1, abs(x), y, y, int(x == 0), int(x != x), int(math.isinf(x)), values
         )
-    plain = t.detach().cpu()
-    wide = plain if t.dtype.is_complex else plain.to(float64)
-    values = wide.tolist() if size <= most else None
+    t = t.detach().resolve_conj().resolve_neg().cpu()
+    if not t.dtype.is_complex and (t.dtype.itemsize < 4 or not t.dtype.is_floating_point):
+        t = t.float() if t.dtype.is_floating_point else t.double()
+    values = t.tolist() if size <= most else None
     if not size:
         return Summary(shape, name, 0, 0.0, math.nan, math.nan, 0, 0, 0, values)
-    flat = (wide.abs().to(float64) if t.dtype.is_complex else wide).reshape(-1)
-    zero = size - int(plain.count_nonzero())
-    norm = vector_norm(flat).item()
+    flat = (t.abs() if t.dtype.is_complex else t).reshape(-1)
+    norm = math.sqrt(flat.dot(flat).item())
     nan = inf = 0
     if not math.isfinite(norm):  # bad elements, or squares that are too large
-        nan, inf = int(flat.isnan().sum()), int(flat.isinf().sum())
-        flat = flat[flat.isfinite()]
+        nan = int(flat.isnan().sum().item())
+        inf = int(flat.isinf().sum().item())
+        flat = flat[flat.isfinite()].double()
         norm = math.nan if nan else math.inf
         if not nan and not inf:
-            peak = flat.abs().max()
-            norm = (peak * vector_norm(flat / peak)).item()
-    least, greatest = (flat.min().item(), flat.max().item()) if flat.numel() else (math.nan,) * 2
+            peak = flat.abs().max().item()
+            norm = peak * (flat / peak).norm().item()
+    least, greatest = math.nan, math.nan
+    if flat.numel():
+        least, greatest = flat.min().item(), flat.max().item()
+    zero = size - int(t.count_nonzero().item())
     return Summary(shape, name, size, norm, least, greatest, zero, nan, inf, values)
 
 
