@@ -35,9 +35,9 @@ struct Convolution {
   Wanted wanted;
   DType dtype;
   char *x, *w, *y;
-  std::vector<int> x_sizes, w_sizes, y_sizes, padding, stride, dilation;
-  int groups;
-  bool tf32, deterministic;
+  std::vector<int> x_sizes{}, w_sizes{}, y_sizes{}, padding{}, stride{}, dilation{};
+  int groups = 1;
+  bool tf32 = false, deterministic = false;
 };
 
 void open_cublas(int device, const std::string& path);
