@@ -7,7 +7,7 @@
 import { indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
-import { lintGutter, setDiagnostics } from "@codemirror/lint";
+import { setDiagnostics } from "@codemirror/lint";
 import { EditorState, Prec, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -70,7 +70,7 @@ export class Editor {
         extensions: [
           Prec.highest(keymap.of([asked])),
           basicSetup, python(), indentUnit.of("    "), keymap.of([indentWithTab]),
-          syntaxHighlighting(colours), theme, marked, lintGutter(),
+          syntaxHighlighting(colours), theme, marked,
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
           EditorView.updateListener.of(update => { if (update.docChanged) changed(this.text); }),
         ],
