@@ -19,7 +19,10 @@ const make = (name, attributes = {}, text = "") => {
   element.textContent = text;
   return element;
 };
-const short = value => Number.isFinite(value) ? `${+value.toPrecision(3)}` : `${value}`;
+const short = value => {
+  const rounded = Number(value.toPrecision(3));
+  return 0 < Math.abs(rounded) && Math.abs(rounded) < 1e-3 ? rounded.toExponential() : `${rounded}`;
+};
 
 /** Places along one side, from numbers. */
 function scale(values, from, to, logarithmic) {

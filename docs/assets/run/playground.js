@@ -185,8 +185,10 @@ async function picture(text) {
   if (Number(figure.dataset.turn) !== turn || !figure.isConnected) return URL.revokeObjectURL(url); // a later one was faster
   const before = figure.querySelector("img");
   if (before) URL.revokeObjectURL(before.src);
-  figure.firstElementChild.replaceChildren(image);
-  image.classList.toggle("fits", image.naturalWidth * SMALLEST < figure.clientWidth);
+  const frame = figure.firstElementChild;
+  frame.replaceChildren(image);
+  image.classList.toggle("fits", image.naturalWidth * SMALLEST < frame.clientWidth);
+  frame.scrollLeft = (frame.scrollWidth - frame.clientWidth) / 2;
   Object.assign(figure.querySelector("a"), { href: url, download: `${id || "graph"}.svg` });
 }
 

@@ -1,12 +1,13 @@
-"""A GPT of letters, which learns one paragraph by heart and prints how far it has come."""
+"""A GPT of letters learns a paragraph by heart, and prints how far it has come."""
 
 import rushlight as torch
 from rushlight import explain, nn
 
 torch.manual_seed(0)
-TEXT = """A rushlight is the pith of a rush, dipped in fat. It was the light of those who could not
-pay for candles: held in iron tongs, it burned for half an hour with a small clear flame. By it
-people read, sewed, and told each other what the day had been. """.replace("\n", " ")
+TEXT = """A rushlight is the pith of a rush, dipped in fat. It was the light of those
+who could not pay for candles: held in iron tongs, it burned for half an hour with
+a small clear flame. By it people read, sewed, and told each other what the day had
+been. """.replace("\n", " ")
 LETTERS = sorted(set(TEXT))
 CODE = torch.tensor([LETTERS.index(letter) for letter in TEXT])
 CONTEXT, WIDTH, HEADS = 32, 48, 4

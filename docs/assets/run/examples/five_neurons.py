@@ -1,6 +1,7 @@
 """Five neurons: a network small enough to follow each number.
 
-Two ways lead from a to L. Along a way the local gradients multiply; over several ways they add.
+Two ways lead from a to L. Along a way the local gradients multiply; over
+several ways they add.
 """
 
 import rushlight as torch

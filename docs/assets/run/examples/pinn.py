@@ -1,8 +1,8 @@
-"""A physics-informed network: it is told an equation and the start, and finds the curve.
+"""A physics-informed network finds the curve of an equation and a start:
 
     u'' + 0.4 u' + 4 u = 0,   u(0) = 1,   u'(0) = 0
 
-Its loss is by how much the network misses the equation; autograd takes the derivatives.
+Its loss is by how much it misses the equation, with derivatives by autograd.
 """
 
 import math
@@ -13,8 +13,10 @@ from rushlight import explain, nn
 torch.manual_seed(0)
 torch.set_default_dtype(torch.float64)
 END, W, H = 5.0, 480, 200
-network = nn.Sequential(nn.Linear(1, 24), nn.Tanh(), nn.Linear(24, 24), nn.Tanh(), nn.Linear(24, 1))
-optimizer = torch.optim.LBFGS(network.parameters(), max_iter=5, line_search_fn="strong_wolfe")
+tanh = nn.Tanh()
+network = nn.Sequential(nn.Linear(1, 24), tanh, nn.Linear(24, 24), tanh, nn.Linear(24, 1))
+search = {"max_iter": 5, "line_search_fn": "strong_wolfe"}
+optimizer = torch.optim.LBFGS(network.parameters(), **search)
 t = torch.linspace(0, END, 50).reshape(-1, 1).requires_grad_()
 
 
@@ -30,7 +32,7 @@ def exact(t):
 
 
 def closure():
-    """Two derivatives of the network along t, and the loss."""
+    """Two derivatives along t, and the loss."""
     optimizer.zero_grad()
     u = solution(t)
     (u1,) = torch.autograd.grad(u.sum(), t, create_graph=True)
@@ -41,7 +43,6 @@ def closure():
 
 
 def line(values, style):
-    """A curve over t as a line of SVG."""
     points = " ".join(f"{i * W / 49:.1f},{H / 2 - 90 * u:.1f}" for i, u in enumerate(values))
     return f'<polyline points="{points}" fill="none" {style}/>'
 
@@ -53,9 +54,12 @@ for step in range(60):
     explain.live(step=step, loss=loss)
     curves = line(truth, 'stroke="#8a8f98" stroke-width="5" stroke-dasharray="8 6"')
     curves += line(found, 'stroke="#d9730d" stroke-width="2.5"')
-    title = "<title>The exact curve, dashed, and that of the network</title>"
-    size = f'viewBox="0 0 {W} {H}" width="{W}" height="{H}" xmlns="http://www.w3.org/2000/svg"'
-    explain.show(f'<svg id="pinn" {size}>{title}{curves}</svg>')
+    explain.show(
+        f'<svg id="pinn" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {W} {H}" width="{W}">'
+        f"<title>The exact curve, dashed, and the network's</title>{curves}</svg>"
+    )
     if step % 10 == 9:
         error = max(abs(a - b) for a, b in zip(found, truth))
         print(f"step {step + 1:2}  loss {loss.item():.2e}  largest error {error:.4f}")
+
+explain.show(explain.graph(solution(t[:1])))

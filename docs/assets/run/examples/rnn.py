@@ -1,7 +1,7 @@
 """A recurrent network learns parity: is the number of ones so far odd?
 
-It reads one bit at a time, and has to keep the answer in its state. It learns on 8 bits, and is
-then asked about 24.
+It reads one bit at a time, and has to keep the answer in its state. It learns
+on 8 bits, and is then asked about 24.
 """
 
 import rushlight as torch

@@ -1,6 +1,6 @@
 """Three arms of a spiral, told apart by a network of two hidden layers.
 
-The plane is drawn in the colour of the arm that the network sees there, again while it learns.
+While it learns, the plane is drawn in the colours that the network sees.
 """
 
 import math
@@ -20,15 +20,16 @@ for arm in range(3):
 x = torch.cat(arms)
 y = torch.arange(3).repeat_interleave(POINTS)
 
-model = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 3))
+relu = nn.ReLU()
+model = nn.Sequential(nn.Linear(2, 32), relu, nn.Linear(32, 32), relu, nn.Linear(32, 3))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
 
 side = (torch.arange(CELLS) + 0.5) / CELLS * 2.4 - 1.2
 plane = torch.cartesian_prod(side, side)
 dots = "".join(
-    f'<circle cx="{(a + 1.2) / 2.4 * CELLS:.1f}" cy="{(b + 1.2) / 2.4 * CELLS:.1f}" r="0.5"'
-    f' fill="{COLOURS[arm]}" stroke="white" stroke-width="0.15"/>'
-    for (a, b), arm in zip(x.tolist(), y.tolist())
+    f'<circle cx="{a:.1f}" cy="{b:.1f}" r="0.5" fill="{COLOURS[arm]}" stroke="white"'
+    ' stroke-width="0.15"/>'
+    for (a, b), arm in zip(((x + 1.2) / 2.4 * CELLS).tolist(), y.tolist())
 )
 
 
@@ -39,10 +40,11 @@ def draw():
     cells = ["", "", ""]
     for place, arm in enumerate(seen):
         cells[arm] += f"M{place // CELLS} {place % CELLS}h1v1h-1z"
-    areas = "".join(f'<path d="{d}" fill="{c}" opacity="0.45"/>' for d, c in zip(cells, COLOURS))
+    areas = [f'<path d="{d}" fill="{c}" opacity="0.45"/>' for d, c in zip(cells, COLOURS)]
     explain.show(
         f'<svg id="spiral" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {CELLS} {CELLS}"'
-        f' width="320" height="320"><title>The plane in three colours</title>{areas}{dots}</svg>'
+        ' width="320" height="320"><title>The plane in three colours</title>'
+        f"{''.join(areas)}{dots}</svg>"
     )
 
 
