@@ -174,14 +174,19 @@ def live(**row: float) -> None:
     events.row({name: float(value) for name, value in row.items()})
 
 
-def run(code: str, name: str, line: int = 0) -> dict[str, str] | None:
+def run(code: str, name: str, line: int = 0, check: str | None = None) -> dict[str, str] | None:
     """Run a block of the page's program; None, or the kind of its error and what that says.
 
     name: of the program in errors. line: how many lines of the program stand before the block.
+    check: statements that run after the block, with its variables; both then work on a copy of the
+    program's. Where one of these fails the page hears only that, as the key `check` says.
     """
     before = written()
+    variables = names if check is None else dict(names)
     try:
-        compute(code, name, line)
+        compute(code, name, line, variables)
+        if check is not None:
+            return failing(check, variables)
     except KeyboardInterrupt:
         events.event(type="error", text="KeyboardInterrupt: stopped\n")
         return {"kind": "KeyboardInterrupt", "message": ""}
@@ -199,16 +204,25 @@ def run(code: str, name: str, line: int = 0) -> dict[str, str] | None:
     return None
 
 
-def compute(code: str, name: str, line: int) -> None:
-    """Run the code in the page's names, and show the value of a final expression."""
+def failing(check: str, variables: dict[str, Any]) -> dict[str, str] | None:
+    """What a check of an answer complains about."""
+    try:
+        exec(compile(check, "the check", "exec"), variables)
+    except Exception as error:
+        return {"kind": type(error).__name__, "message": str(error), "check": "yes"}
+    return None
+
+
+def compute(code: str, name: str, line: int, variables: dict[str, Any]) -> None:
+    """Run the code, and show the value of a final expression."""
     lines = list(linecache.cache.get(name, (0, None, [], name))[2])
     lines[line:] = [""] * (line - len(lines)) + code.splitlines(keepends=True)
     linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
     tree = ast.parse("\n" * line + code, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, name, "exec"), names)
+    exec(compile(tree, name, "exec"), variables)
     if isinstance(last, ast.Expr):
-        value = eval(compile(ast.Expression(last.value), name, "eval"), names)
+        value = eval(compile(ast.Expression(last.value), name, "eval"), variables)
         if value is not None and not code.rstrip().endswith(";"):
             show(value)
 

@@ -21,7 +21,8 @@ const PATIENCE = 1500;
  *
  * @typedef {object} Result
  * @property {boolean} ok The code ran to its end.
- * @property {{kind: string, message: string}} [error] Of Python: the name of its class, its text.
+ * @property {{kind: string, message: string, check?: string}} [error] Of Python: the name of its class, its text;
+ *   `check`: it is of the check.
  * @property {boolean} [stopped] `stop` was called.
  * @property {boolean} [lost] Python was ended, and with it all variables; a new one is loading.
  */
@@ -65,11 +66,13 @@ export class Session {
    * @param {object} [options]
    * @param {string} [options.name] Of the program, in errors and tables.
    * @param {number} [options.line] How many lines of that program stand before this code.
+   * @param {string} [options.check] Statements that run after the code, which may fail: see `error.check`. The code
+   *   then works on a copy of the variables.
    * @param {(event: PageEvent) => void} [options.on]
    * @returns {Promise<Result>}
    */
-  run(code, { name = "example.py", line = 0, on = () => {} } = {}) {
-    return this.#ask({ kind: "run", code, name, line }, on);
+  run(code, { name = "example.py", line = 0, check, on = () => {} } = {}) {
+    return this.#ask({ kind: "run", code, name, line, check }, on);
   }
 
   /** Forget all variables. */
@@ -122,7 +125,7 @@ export class Session {
         progress: at => this.onProgress(at),
         ready: ({ kept }) => { this.#kept = kept; this.#to("ready"); resolve(); },
         event: ({ id, event }) => this.#runs.get(id)?.on(event),
-        done: ({ id, error }) => this.#finish(id, { ok: !error, error, stopped: this.#stopping === id }),
+        done: ({ id, error }) => this.#finish(id, { ok: !error, error: error ?? undefined, stopped: this.#stopping === id }),
         failed: ({ message }) => failed(message),
       };
       worker.onmessage = ({ data }) => told[data.kind](data);

@@ -1,7 +1,8 @@
 // The worker of a page: Python with rushlight, from the site's own folder. session.js starts this
 // file, and is the only one that talks to it.
 //
-//   to here    {kind: "load", base, interrupt, kept}   {kind: "run", id, code, name, line}   {kind: "fresh", id}
+//   to here    {kind: "load", base, interrupt, kept}   {kind: "run", id, code, name, line, check}
+//             {kind: "fresh", id}
 //   from here  {kind: "progress", loaded, total}       {kind: "event", id, event}
 //              {kind: "ready", kept}                   {kind: "done", id, error}
 //              {kind: "failed", message}
@@ -72,9 +73,9 @@ async function load({ base, interrupt, kept }) {
   tell({ kind: "ready", kept: files.kept });
 }
 
-function run({ id, code, name, line }) {
+function run({ id, code, name, line, check }) {
   running = id;
-  const error = page.run(code, name, line);
+  const error = page.run(code, name, line, check);
   tell({ kind: "done", id, error: error?.toJs({ dict_converter: Object.fromEntries }) });
   error?.destroy();
 }
