@@ -32,7 +32,7 @@ def bundle(into: Path) -> None:
 
 
 def package(path: str) -> str:
-    """The package that a file below node_modules is of: `style-mod`, `@lezer/common`; or nothing."""
+    """The package that a file is of: `style-mod`, `@lezer/common`; nothing of other files."""
     _, found, name = path.rpartition("node_modules/")
     return "/".join(name.split("/")[: 1 + name.startswith("@")]) if found else ""
 

@@ -52,6 +52,19 @@ const marked = StateField.define({
   provide: field => EditorView.decorations.from(field),
 });
 
+// Text typed over several lines. The browser would keep their colours in a style of the new text,
+// which the policy forbids.
+const typedOver = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { from, to } = view.state.selection.main;
+    if (event.inputType !== "insertText" || view.state.doc.lineAt(from).to >= to) return false;
+    const change = () => view.state.replaceSelection(event.data);
+    const handlers = view.state.facet(EditorView.inputHandler);
+    if (!handlers.some(handler => handler(view, from, to, event.data, change))) view.dispatch(change());
+    return true;
+  },
+});
+
 /** An editor in the element `parent`, which is its label and its place. */
 export class Editor {
   #view;
@@ -70,7 +83,7 @@ export class Editor {
         extensions: [
           Prec.highest(keymap.of([asked])),
           basicSetup, python(), indentUnit.of("    "), keymap.of([indentWithTab]),
-          syntaxHighlighting(colours), theme, marked,
+          syntaxHighlighting(colours), theme, marked, typedOver,
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
           EditorView.updateListener.of(update => { if (update.docChanged) changed(this.text); }),
         ],

@@ -57,8 +57,9 @@ function open(text, example = "") {
 }
 
 async function openExample(name) {
+  if (![...part.examples.options].some(option => option.value === name)) throw new Error(`No example ${name}`);
   const answer = await fetch(new URL(`examples/${name}.py`, import.meta.url));
-  if (!answer.ok) throw new Error(`there is no example ${name}`);
+  if (!answer.ok) throw new Error(`The example ${name} cannot be loaded`);
   open(await answer.text(), name);
 }
 

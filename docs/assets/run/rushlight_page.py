@@ -28,6 +28,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import rushlight
+
 __all__ = ["live", "show"]
 
 MOST_TEXT = 200_000
@@ -138,8 +140,10 @@ def connect(post: Callable[[dict[str, Any]], object]) -> None:
 
 
 def fresh() -> None:
-    """A new program: no variables, nothing cached of the lines."""
+    """A new program: no variables, no settings, nothing cached of the lines."""
     global names
+    rushlight.set_default_dtype(rushlight.float32)
+    rushlight.set_grad_enabled(True)
     main = types.ModuleType("__main__")  # what pickle and others look up
     sys.modules["__main__"] = main
     names = vars(main)
