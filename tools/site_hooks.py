@@ -6,10 +6,10 @@
 - A link to a file that is not part of the site becomes the file's path.
 - In a search a function comes before what is written about it (BOOSTS).
 - A name in `code` that has an entry in the reference links to it: `torch.func.vmap`, `nn.Linear`.
-- Programs of the tutorial and of the how-to pages run on the page (docs/assets/run), where the wheel
-  for Pyodide was built (`make wasm`): `<!-- not in the browser: REASON -->` before a block says why it
-  does not. `<!-- question -->`, `<!-- answer -->` and `<!-- check -->` before three blocks make a
-  question, whose answer the page checks.
+- Programs of the tutorial and of the how-to pages run on the page (docs/assets/run), where the
+  wheel for Pyodide was built (`make wasm`). `<!-- not in the browser: REASON -->` before a block
+  says why it does not. `<!-- question -->`, `<!-- answer -->` and `<!-- check -->` before three
+  blocks make a question, whose answer the page checks.
 - A content security policy on every page: its own scripts and those in the page, nothing else.
 """
 
@@ -146,6 +146,7 @@ def programs(content: str) -> str:
             f'<template class="check">{re.sub("<[^>]*>", "", check)}</template></div>'
         )
 
+    content = re.sub(r"<!-- wrong\n.*?-->", "", content, flags=re.S)  # for those who test the check
     content = QUESTION.sub(question, content)
     return ELSEWHERE.sub(lambda m: f'{m[2]}<div data-elsewhere="{html.escape(m[1])}" ', content)
 
@@ -157,8 +158,8 @@ def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
     if here.startswith(RUN):
         content = programs(content)
         if wheel():
-            script = posixpath.relpath("assets/run/run.js", posixpath.dirname(here))
-            content += f'<script type="module" src="{script}"></script>'
+            script = posixpath.relpath("assets/run/start.js", posixpath.dirname(here))
+            content += f'<script src="{script}"></script>'
     if here == "changelog.md":  # names there are of their time
         return content
 
@@ -193,9 +194,8 @@ FETCHED = re.compile(
 
 INLINE = re.compile(r"<(script|style)(?![^>]*(?:\bsrc=|application/json))[^>]*>(.*?)</\1>", re.S)
 POLICY = (
-    "default-src 'none'; script-src 'self'{script}; style-src 'self'{style}; connect-src 'self'; "
-    "worker-src 'self'; frame-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
-    "base-uri 'none'; form-action 'none'"
+    "default-src 'self'; script-src 'self'{script}; style-src 'self'{style}; "
+    "img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'"
 )
 
 

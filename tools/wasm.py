@@ -93,6 +93,9 @@ def headers() -> None:
         run("apt-get", "-q", "download", "emscripten", cwd=packages)
         run("dpkg-deb", "-x", next(packages.glob("emscripten_*.deb")), SYSTEM)
         shutil.rmtree(packages)
+    types = EMSCRIPTEN / "lib/libc/musl/arch/emscripten/bits/alltypes.h"  # Pyodide's are newer
+    text = types.read_text(encoding="utf-8")
+    types.write_text(text.replace("typedef long time_t;", "typedef long long time_t;"))
 
 
 def build() -> None:

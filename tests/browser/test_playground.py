@@ -63,10 +63,30 @@ class Playground:
         return self.end()
 
 
+@pytest.fixture(scope="module")
+def one(opening):
+    """A page for all tests that only run programs: Python starts once."""
+    return Playground(opening(PAGE))
+
+
+@pytest.fixture
+def play(one, page):
+    """The page that tests share, which must do nothing wrong in this one."""
+    return one
+
+
 @pytest.fixture
 def playground(page):
-    """`playground(part of the address, ...)`; the rest as of `page`."""
-    return lambda where="", **more: Playground(page(PAGE + where, **more))
+    """`playground(part of the address, ...)`: a page of the test's own; the rest as of `page`."""
+    opened = []
+
+    def open_one(where="", **more):
+        opened.append(Playground(page(PAGE + where, **more)))
+        return opened[-1]
+
+    yield open_one
+    for play in opened:
+        play.tab.context.close()
 
 
 def code(text):
@@ -84,8 +104,7 @@ def program_of(address):
     return zlib.decompress(packed, wbits=-15).decode()
 
 
-def test_every_example_runs_to_its_end(playground):
-    play = playground()
+def test_every_example_runs_to_its_end(play):
     values = play.examples.locator("option").evaluate_all("all => all.map(one => one.value)")
     assert sorted(filter(None, values)) == sorted(EXAMPLES)
     for name, (printed, curves, pictures) in EXAMPLES.items():
@@ -107,8 +126,7 @@ def test_every_example_runs_to_its_end(playground):
             assert play.live.is_hidden()
 
 
-def test_curves_are_of_the_numbers_that_were_told(playground):
-    play = playground()
+def test_curves_are_of_the_numbers_that_were_told(play):
     told = "\n".join(f"explain.live(step={10 * i}, up={i}, down={8 - i})" for i in range(9))
     assert play.ran(f"from rushlight import explain\n{told}").startswith("Ran")
     assert play.live.locator("svg").get_attribute("aria-label") == "up 8, down 0 at step 80"
@@ -129,8 +147,7 @@ def test_curves_are_of_the_numbers_that_were_told(playground):
     ]
 
 
-def test_the_graph_of_the_last_result_is_drawn_by_itself(playground):
-    play = playground()
+def test_the_graph_of_the_last_result_is_drawn_by_itself(play):
     play.ran(
         "import rushlight as torch\nw = torch.ones(2, requires_grad=True)\nend = (w * 3).sum()"
     )
@@ -139,8 +156,7 @@ def test_the_graph_of_the_last_result_is_drawn_by_itself(playground):
     assert play.graph.is_hidden()
 
 
-def test_a_picture_with_a_name_is_drawn_anew(playground):
-    play = playground()
+def test_a_picture_with_a_name_is_drawn_anew(play):
     svg = "<svg id='a' xmlns='http://www.w3.org/2000/svg' width='{0}' height='9'>"
     again = f"for n in 150, 160:\n    explain.show({svg + '<title>{0}</title></svg>'!r}.format(n))"
     play.ran(f"from rushlight import explain\n{again}")
@@ -193,8 +209,7 @@ def test_the_program_is_kept_reset_and_undone(playground):
     assert saved.value.path().read_text().startswith('"""XOR')
 
 
-def test_an_error_marks_its_line(playground):
-    play = playground()
+def test_an_error_marks_its_line(play):
     assert play.ran("def f(x):\n    return 1 / x\n\nf(0)\n") == "An error in line 2."
     assert play.tab.locator(".cm-wrong").all_inner_texts() == ["    return 1 / x"]
     assert play.printed.inner_text().strip().endswith("ZeroDivisionError: division by zero")
@@ -215,8 +230,7 @@ def test_an_endless_loop_stops_and_the_next_program_runs(playground, isolated):
     assert play.printed.inner_text().strip() == "2"
 
 
-def test_a_program_has_nothing_of_the_one_before(playground):
-    play = playground()
+def test_a_program_has_nothing_of_the_one_before(play):
     play.ran("import rushlight as torch\nx = 1\ntorch.set_default_dtype(torch.float64)")
     play.ran("import rushlight as torch\nprint('x' in globals(), torch.tensor(1.0).dtype)")
     assert play.printed.inner_text().strip() == "False torch.float32"

@@ -46,10 +46,15 @@ export class Output {
 
   _svg({ text }) {
     // As an image: its styles are its own, and a script in it would not run.
-    const drawing = new DOMParser().parseFromString(text, "image/svg+xml");
-    const said = ["title", "desc"].map(name => drawing.querySelector(name)?.textContent).filter(part => part);
+    const said = ["title", "desc"].map(name => plain(text.match(`<${name}>([^<]*)</${name}>`)?.[1])).filter(part => part);
     const src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-    this.#append(element("img", { src, alt: said.join(": ") || "A picture that the program made" }));
+    const image = element("img", { src, alt: said.join(": ") || "A picture that the program made" });
+    // A picture with the name of one before is that one, drawn anew.
+    image.name = text.match(/^\s*<svg[^>]* id="([^"]*)"/)?.[1] ?? "";
+    const before = image.name && [...this.place.querySelectorAll("img")].find(({ name }) => name === image.name);
+    if (!before) return this.#append(image);
+    URL.revokeObjectURL(before.src);
+    before.replaceWith(image);
   }
 
   _page({ text, height }) {
@@ -82,6 +87,13 @@ export class Output {
     else this.#last.append(text);
   }
 }
+
+/** The text of a piece of markup that has no elements. */
+const plain = markup => {
+  const inert = document.createElement("template");
+  inert.innerHTML = markup ?? "";
+  return inert.content.textContent;
+};
 
 /** A text as a terminal shows it: what follows "\r" is written over its line. */
 const returned = text => text.replaceAll("\r\n", "\n").replace(/[^\n]*\r(?=[^\n])/g, "");

@@ -2,9 +2,7 @@
 import { Session } from "./session.js";
 import { Output } from "./output.js";
 
-const PROGRAM = "example.py"; // as tables and errors call the page's program
-const SERVE = "To run programs, this page needs a web server: python -m http.server in the site's folder, "
-  + "then http://localhost:8000 in the browser.";
+const PROGRAM = "example.py", ANSWER = "answer.py"; // as tables and errors call the page's program, and an answer
 
 const element = (name, properties, ...inside) => {
   const made = Object.assign(document.createElement(name), properties);
@@ -18,7 +16,8 @@ let session;
 const begun = () => session ??= new Session({ onProgress: ({ loaded, total }) => running?.loading(loaded, total) });
 let running; // the block whose button was pressed
 
-const blocks = []; // the page's program
+const blocks = []; // what runs of the page's program
+const program = []; // all of that: things with a text
 
 class Block {
   ran; // the text that ran, and in which generation of the session
@@ -65,8 +64,7 @@ class Block {
 
   // How many lines of the program stand before this block.
   get line() {
-    const above = this.question ? blocks.filter(block => this.follows(block)) : blocks.slice(0, blocks.indexOf(this));
-    return above.reduce((sum, block) => sum + lines(block.text), 0);
+    return this.question ? 0 : program.slice(0, program.indexOf(this)).reduce((sum, { text }) => sum + lines(text), 0);
   }
 
   follows(block) {
@@ -135,29 +133,29 @@ class Block {
 
   // Run this block after all above that have not run as they stand now.
   async press() {
-    if (location.protocol === "file:") return this.say(SERVE, "wrong");
     if (running) return;
     running = this;
-    this.start.disabled = true;
+    this.start.ariaDisabled = "true"; // and keeps the focus
     this.stop.hidden = false;
-    this.say(begun().generation ? "Running" : "Loading Python");
     try {
+      this.say("Loading Python");
+      await begun().load().catch(() => {}); // the run tells
+      this.bar.hidden = true;
       const above = this.above();
       for (const block of above) {
         this.say(`Running ${block.name.toLowerCase()} first`);
-        const { stopped, lost } = await block.run();
-        if (stopped || lost) return this.say(ended({ stopped, lost }), "wrong");
+        const result = await block.run();
+        if (result.stopped || result.lost) return this.say(ended(result), "wrong");
       }
-      const first = above.length ? `Ran ${counted(above.length)} above first. ` : "";
       this.say("Running");
+      const first = above.length ? `Ran ${counted(above.length)} above first. ` : "";
       const result = await this.run();
       this.say(...this.question ? judged(result) : [first + ended(result), result.ok ? "" : "wrong"]);
     } finally {
       running = undefined;
       if (document.activeElement === this.stop) this.start.focus();
       this.bar.hidden = this.stop.hidden = true;
-      this.start.disabled = false;
-      if (this.editor && !document.activeElement.matches("button, textarea")) this.start.focus();
+      this.start.ariaDisabled = null;
     }
   }
 
@@ -174,11 +172,8 @@ class Block {
       this.show(true);
       this.output.add(event);
     };
-    await begun().load().catch(() => {}); // the run tells
-    this.bar.hidden = true;
-    if (running?.bar) running.bar.hidden = true;
     const { text } = this;
-    const result = await begun().run(text, { name: PROGRAM, line: this.line, check: this.question, on });
+    const result = await begun().run(text, { name: this.question ? ANSWER : PROGRAM, line: this.line, check: this.question, on });
     if (!this.place.childElementCount) this.show(false);
     if (this.question) return result;
     // What comes after has not run on these variables.
@@ -209,9 +204,11 @@ function judged(result) {
 for (const code of document.querySelectorAll(".md-content .language-python.highlight")) {
   const question = code.closest(".question");
   if (code.dataset.elsewhere) {
+    program.push({ text: code.querySelector("code").textContent });
     code.after(element("p", { className: "run-elsewhere", textContent: `Not in the browser: ${code.dataset.elsewhere}` }));
   } else if (!question) {
     blocks.push(new Block(code));
+    program.push(blocks.at(-1));
   } else if (!code.closest("details")) {
     new Block(code, question.querySelector("template.check").content.textContent);
   }

@@ -140,7 +140,11 @@ def connect(post: Callable[[dict[str, Any]], object]) -> None:
 
 
 def fresh() -> None:
+<<<<<<< HEAD
     """A new program: no variables, no settings, nothing cached of the lines."""
+=======
+    """A new program: no variables, no lines, and the settings that programs begin with."""
+>>>>>>> w-site
     global names
     rushlight.set_default_dtype(rushlight.float32)
     rushlight.set_grad_enabled(True)
@@ -174,7 +178,7 @@ def show(value: object) -> None:
 
 
 def live(**row: float) -> None:
-    """Send numbers of this moment to the page: `live(step=i, loss=loss)`. Tensors count as theirs."""
+    """Send numbers of this moment to the page: `live(step=i, loss=loss)`; a tensor is one too."""
     events.row({name: float(value) for name, value in row.items()})
 
 

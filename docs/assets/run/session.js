@@ -30,6 +30,7 @@ const PATIENCE = 1500;
 export class Session {
   #base;
   #worker;
+  #next;          // a worker that waits with its scripts, for when this one is ended
   #ready;         // a promise: Python is there
   #kept;          // the files of the folder, for the next worker
   #interrupt;     // shared with Python, where the page may share memory
@@ -112,7 +113,8 @@ export class Session {
     this.generation += 1;
     this.#to("loading");
     this.#interrupt = self.crossOriginIsolated ? new Uint8Array(new SharedArrayBuffer(1)) : undefined;
-    const worker = this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    const worker = this.#worker = this.#next ?? this.#newWorker();
+    this.#next = undefined;
     return new Promise((resolve, reject) => {
       const failed = message => {
         worker.terminate();
@@ -123,7 +125,13 @@ export class Session {
       };
       const told = {
         progress: at => this.onProgress(at),
-        ready: ({ kept }) => { this.#kept = kept; this.#to("ready"); resolve(); },
+        ready: ({ kept }) => {
+          this.#kept = kept;
+          this.#next = this.#newWorker();
+          this.#next.postMessage({ kind: "scripts", base: this.#base });
+          this.#to("ready");
+          resolve();
+        },
         event: ({ id, event }) => this.#runs.get(id)?.on(event),
         done: ({ id, error }) => this.#finish(id, { ok: !error, error: error ?? undefined, stopped: this.#stopping === id }),
         failed: ({ message }) => failed(message),
@@ -132,6 +140,10 @@ export class Session {
       worker.onerror = event => failed(event.message ?? "the worker's script could not be loaded");
       worker.postMessage({ kind: "load", base: this.#base, interrupt: this.#interrupt, kept: this.#kept });
     });
+  }
+
+  #newWorker() {
+    return new Worker(new URL("worker.js", import.meta.url), { type: "module" });
   }
 
   #end(why) {

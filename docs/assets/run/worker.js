@@ -1,7 +1,8 @@
 // The worker of a page: Python with rushlight, from the site's own folder. session.js starts this
 // file, and is the only one that talks to it.
 //
-//   to here    {kind: "load", base, interrupt, kept}   {kind: "run", id, code, name, line, check}
+//   to here    {kind: "scripts", base}
+//             {kind: "load", base, interrupt, kept}   {kind: "run", id, code, name, line, check}
 //             {kind: "fresh", id}
 //   from here  {kind: "progress", loaded, total}       {kind: "event", id, event}
 //              {kind: "ready", kept}                   {kind: "done", id, error}
@@ -55,7 +56,7 @@ async function load({ base, interrupt, kept }) {
   const wheel = files.bytes(listed.wheel);
   const beside = files.get(new URL("rushlight_page.py", import.meta.url)).then(file => file.text());
   self.fetch = files.get; // Pyodide's too, until all is here
-  const { loadPyodide } = await import(new URL("pyodide.mjs", base).href);
+  const { loadPyodide } = await scripts({ base });
   const python = await loadPyodide({ indexURL: base });
   if (interrupt) python.setInterruptBuffer(interrupt);
   python.unpackArchive(await wheel, "wheel", { extractDir: PACKAGES });
@@ -73,6 +74,12 @@ async function load({ base, interrupt, kept }) {
   tell({ kind: "ready", kept: files.kept });
 }
 
+// Pyodide's own scripts. A worker that has them waits, so that Python can start without a network.
+async function scripts({ base }) {
+  const names = ["pyodide.mjs", "pyodide.asm.js"];
+  return (await Promise.all(names.map(name => import(new URL(name, base).href))))[0];
+}
+
 function run({ id, code, name, line, check }) {
   running = id;
   const error = page.run(code, name, line, check);
@@ -86,7 +93,7 @@ function fresh({ id }) {
 }
 
 const tell = message => self.postMessage(message);
-const tasks = { load, run, fresh };
+const tasks = { scripts, load, run, fresh };
 
 self.onmessage = async ({ data }) => {
   try {
