@@ -140,11 +140,7 @@ def connect(post: Callable[[dict[str, Any]], object]) -> None:
 
 
 def fresh() -> None:
-<<<<<<< HEAD
-    """A new program: no variables, no settings, nothing cached of the lines."""
-=======
     """A new program: no variables, no lines, and the settings that programs begin with."""
->>>>>>> w-site
     global names
     rushlight.set_default_dtype(rushlight.float32)
     rushlight.set_grad_enabled(True)
