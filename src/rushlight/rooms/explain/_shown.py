@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from .._base.sources import shell
 from .._core import Tensor
@@ -19,8 +19,6 @@ from ._graph import Graph
 from ._scopes import graph_of
 
 __all__ = ["live", "show"]
-
-_PAGE = "rushlight_page"
 
 _written: set[str] = set()
 
@@ -31,16 +29,16 @@ def show(value: object = None) -> None:
 
     On a page of the site it appears below the program, in a notebook in the cell; elsewhere it goes
     into a file, whose name is printed once. A picture whose `<svg>` has an `id` takes the place of
-    the one before with that `id`, which is the file's name, too: so a picture is drawn anew.
+    an earlier one with the same `id`, the name of the file: so pictures are drawn anew.
 
     >>> torch.explain.show(torch.tensor(2.0))
     tensor(2.)
     """
     if value is None and (value := _latest()) is None:
         return
-    page: Any = sys.modules.get(_PAGE)
-    if page is not None:
-        page.show(value)
+    to_page = _of_page("show")
+    if to_page is not None:
+        to_page(value)
         return
     if isinstance(value, Graph):
         value = value._repr_svg_()
@@ -79,9 +77,15 @@ def live(**numbers: float) -> None:
     >>> for step in range(3):
     ...     torch.explain.live(step=step, loss=torch.tensor(1 / (step + 1)))
     """
-    page: Any = sys.modules.get(_PAGE)
-    if page is not None:
-        page.live(**{name: _number(value) for name, value in numbers.items()})
+    to_page = _of_page("live")
+    if to_page is not None:
+        to_page(**{name: _number(value) for name, value in numbers.items()})
+
+
+def _of_page(name: str) -> Callable[..., object] | None:
+    """A function of the page that runs the program, or None."""
+    found: Callable[..., object] | None = getattr(sys.modules.get("rushlight_page"), name, None)
+    return found
 
 
 def _number(value: float) -> float:
