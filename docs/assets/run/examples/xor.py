@@ -25,3 +25,5 @@ for step in range(201):
 print()
 for (p, q), result in zip(x.tolist(), model(x).sigmoid()):
     print(f"{p:g} xor {q:g} = {result.item():.3f}")
+
+explain.show(explain.graph(loss))
