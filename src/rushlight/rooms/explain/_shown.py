@@ -2,7 +2,7 @@
 
 A page of the documentation's site runs programs in the browser; there the module rushlight_page
 stands beside the program, and takes all that is shown. Everywhere else a picture goes into a
-notebook's cell or a file, and numbers are printed.
+notebook's cell or a file; numbers go nowhere.
 """
 
 from __future__ import annotations
