@@ -140,8 +140,10 @@ def test_every_lesson_begins_with_its_aim_and_ends_in_questions():
 
 
 def test_what_a_browser_cannot_run_is_marked():
-    """The site's Python has the standard library and rushlight, and starts no processes."""
-    foreign = re.compile(r"^\s*(?:import|from) (?:numpy|matplotlib|subprocess|multiprocessing)", re.M)
+    """The Python of the site has the standard library and rushlight, and no processes."""
+    foreign = re.compile(
+        r"^\s*(?:import|from) (?:numpy|matplotlib|subprocess|multiprocessing)", re.M
+    )
     unmarked = [
         f"{name(page)}:{block.line}"
         for page in sorted((DOCS / "tutorial").glob("*.md"))

@@ -216,7 +216,9 @@ def attempt(code: str, check: str, names: dict[str, Any]) -> Exception | None:
             exec(compile(code, READER, "exec"), names)
             exec(compile(check, "check.py", "exec"), names)
     except Exception as error:
-        theirs = any(frame.filename == READER for frame in traceback.extract_tb(error.__traceback__))
+        theirs = any(
+            frame.filename == READER for frame in traceback.extract_tb(error.__traceback__)
+        )
         if theirs or isinstance(error, AssertionError):
             return error
         raise

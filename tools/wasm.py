@@ -93,9 +93,10 @@ def headers() -> None:
         run("apt-get", "-q", "download", "emscripten", cwd=packages)
         run("dpkg-deb", "-x", next(packages.glob("emscripten_*.deb")), SYSTEM)
         shutil.rmtree(packages)
-    types = EMSCRIPTEN / "lib/libc/musl/arch/emscripten/bits/alltypes.h"  # Pyodide's are newer
+    # The package is older than Pyodide's emscripten, whose seconds have 64 bits.
+    types = EMSCRIPTEN / "lib" / "libc" / "musl" / "arch" / "emscripten" / "bits" / "alltypes.h"
     text = types.read_text(encoding="utf-8")
-    types.write_text(text.replace("typedef long time_t;", "typedef long long time_t;"))
+    types.write_text(text.replace("typedef long time_t", "typedef long long time_t"), "utf-8")
 
 
 def build() -> None:

@@ -11,8 +11,9 @@
 #include <type_traits>
 
 #include "kernels/blas.h"
+#include "kernels/lapack_own.h"
+#include "kernels/lapack_parts.h"
 #include "kernels/small.h"
-#include "kernels/workspace.h"
 
 namespace rushlight::lapack {
 namespace {
@@ -65,18 +66,6 @@ struct Library {
 };
 
 template <class T>
-constexpr bool kComplex = !std::is_floating_point_v<T>;
-template <class T>
-struct RealOf {
-  using type = T;
-};
-template <class R>
-struct RealOf<std::complex<R>> {
-  using type = R;
-};
-template <class T>
-using Real = typename RealOf<T>::type;
-template <class T>
 constexpr int kType = (sizeof(Real<T>) == 8) + 2 * kComplex<T>;
 
 const Library* library() {
@@ -97,17 +86,6 @@ template <class T>
 int asked(T size) {
   const double n = static_cast<double>(std::real(size)) * (1 + 2 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon()));
   return n < std::numeric_limits<int>::max() - 1 ? static_cast<int>(n) + 1 : 0;
-}
-
-// f with memory as elements of a type.
-template <class F>
-auto typed(DType dtype, const F& f) {
-  switch (dtype) {
-    case DType::F32: return f(float());
-    case DType::F64: return f(double());
-    case DType::C64: return f(std::complex<float>());
-    default: return f(std::complex<double>());
-  }
 }
 
 const SmallKernels& small() { return *dense_kernels().small; }
@@ -164,12 +142,6 @@ void each_own(DType dtype, ptrdiff_t count, ptrdiff_t size, void* a, const F& f)
   };
   dtype == DType::C64 ? run(static_cast<std::complex<float>*>(a)) : run(static_cast<std::complex<double>*>(a));
 }
-// The plain product: that of the standard looks again where it is NaN.
-template <class R>
-std::complex<R> product(std::complex<R> a, std::complex<R> b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-
 // After Smith, as in pointwise_complex.cpp.
 template <class R>
 std::complex<R> reciprocal(std::complex<R> a) {
@@ -269,7 +241,7 @@ bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pi
     });
     return true;
   }
-  if (!library()) return false;
+  if (!library()) return own::lu(dtype, count, m, n, a, pivots, info);
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(n), leading = std::max(rows, 1);
     T* at = static_cast<T*>(a);
@@ -300,7 +272,7 @@ bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void
     if (!plain) exchange(dtype, count, n, k, pivots, false, b);
     return true;
   }
-  if (!library()) return false;
+  if (!library()) return own::lu_solve(dtype, count, n, k, a, pivots, how, b);
   return typed(dtype, [&]<class T>(T) {
     const int size = static_cast<int>(n), columns = static_cast<int>(k), leading = std::max(size, 1);
     int info = 0;
@@ -323,7 +295,7 @@ bool cholesky(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, in
     each_own(dtype, count, n * n, a, [&](auto* x, ptrdiff_t i) { own_cholesky(n, x, upper, info + i); });
     return true;
   }
-  if (!library()) return false;
+  if (!library()) return own::cholesky(dtype, count, n, a, upper, info);
   return typed(dtype, [&]<class T>(T) {
     const int size = static_cast<int>(n), leading = std::max(size, 1);
     const char part = upper ? 'U' : 'L';
@@ -334,7 +306,7 @@ bool cholesky(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, in
 }
 
 bool cholesky_inverse(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info) {
-  if (!library()) return false;
+  if (!library()) return own::cholesky_inverse(dtype, count, n, a, upper, info);
   return typed(dtype, [&]<class T>(T) {
     const int size = static_cast<int>(n), leading = std::max(size, 1);
     const char part = upper ? 'U' : 'L';
@@ -354,7 +326,7 @@ bool solve_triangle(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t k, cons
                      {triangle.upper != turned, triangle.unit, Again::No}, b, {m * k, left ? 1 : m, left ? m : 1});
     return true;
   }
-  if (!library()) return false;
+  if (!library()) return own::solve_triangle(dtype, count, m, k, a, a_step, triangle, left, b);
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(k), leading = std::max(rows, 1),
               a_leading = std::max(left ? rows : columns, 1);
@@ -410,7 +382,7 @@ struct Reflections {
 
 // As qr, by the library alone.
 bool qr_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau) {
-  if (!library()) return false;
+  if (!library()) return own::qr(dtype, count, m, n, a, tau);
   return typed(dtype, [&]<class T>(T) {
     const Workspace<T> room(Reflections<T>::room_for(n));
     if (!room.p) return false;
@@ -449,7 +421,7 @@ bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* t
 
 bool reflect_identity(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, const void* tau) {
   if (is_small(dtype, count, m, n)) return small().reflections(dtype, count, m, n, k, a, tau), true;
-  if (!library()) return false;
+  if (!library()) return own::reflect_identity(dtype, count, m, n, k, a, tau);
   return typed(dtype, [&]<class T>(T) {
     const Workspace<T> room(Reflections<T>::room_for(n));
     if (!room.p) return false;
@@ -464,7 +436,7 @@ bool reflect_identity(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, pt
 
 bool reflect(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const void* a, const void* tau, bool left,
              bool adjoint, void* b) {
-  if (!library()) return false;
+  if (!library()) return own::reflect(dtype, count, m, n, k, a, tau, left, adjoint, b);
   return typed(dtype, [&]<class T>(T) {
     const ptrdiff_t length = left ? m : n;  // of a reflection
     const int rows = static_cast<int>(m), columns = static_cast<int>(n), reflections = static_cast<int>(k),
@@ -489,7 +461,7 @@ bool reflect(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k
 namespace {
 
 bool eigh_by_library(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool vectors, void* values) {
-  if (!library()) return false;
+  if (!library()) return own::eigh(dtype, count, n, a, upper, vectors, values);
   return typed(dtype, [&]<class T>(T) {
     using R = Real<T>;
     const int size = static_cast<int>(n), leading = std::max(size, 1), query = -1;
@@ -532,7 +504,7 @@ bool eigh(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool v
 }
 
 bool eig(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, void* values, void* vectors) {
-  if (!library()) return false;
+  if (!library()) return own::eig(dtype, count, n, a, values, vectors);
   return typed(dtype, [&]<class T>(T) {
     using R = Real<T>;
     using C = std::complex<R>;
@@ -581,7 +553,7 @@ bool eig(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, void* values, void*
 namespace {
 
 bool svd_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool full, void* u, void* s, void* vh) {
-  if (!library()) return false;
+  if (!library()) return own::svd(dtype, count, m, n, a, full, u, s, vh);
   return typed(dtype, [&]<class T>(T) {
     using R = Real<T>;
     const ptrdiff_t k = std::min(m, n), most = std::max(m, n), u_columns = full ? m : k, v_rows = full ? n : k;
@@ -672,7 +644,7 @@ bool by_reflections(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, T* b, Rea
 
 bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, void* b, double rcond, void* s,
                    int64_t* rank) {
-  if (!library()) return false;
+  if (!library()) return own::least_squares(dtype, driver, m, n, k, a, b, rcond, s, rank);
   return typed(dtype, [&]<class T>(T) {
     using R = Real<T>;
     const ptrdiff_t least = std::min(m, n);
@@ -727,7 +699,7 @@ bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t
 }
 
 bool ldl(DType dtype, ptrdiff_t count, ptrdiff_t n, bool hermitian, void* a, int* pivots, int* info) {
-  if (!library()) return false;
+  if (!library()) return own::ldl(dtype, count, n, hermitian, a, pivots, info);
   return typed(dtype, [&]<class T>(T) {
     const Routine routine = hermitian ? Hetrf : Sytrf;
     const int size = static_cast<int>(n), leading = std::max(size, 1), query = -1;
@@ -746,7 +718,7 @@ bool ldl(DType dtype, ptrdiff_t count, ptrdiff_t n, bool hermitian, void* a, int
 }
 
 bool ldl_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, bool hermitian, const void* a, const int* pivots, void* b) {
-  if (!library()) return false;
+  if (!library()) return own::ldl_solve(dtype, count, n, k, hermitian, a, pivots, b);
   return typed(dtype, [&]<class T>(T) {
     const int size = static_cast<int>(n), columns = static_cast<int>(k), leading = std::max(size, 1);
     const char part = 'L';
