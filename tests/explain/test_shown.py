@@ -1,5 +1,5 @@
 """`explain.show` and `explain.live` where there is no page; and the playground's examples, which
-use both, as programs of this machine. tests/browser/test_playground.py runs them on the page."""
+use both, as programs of this machine. tests/website/test_playground.py runs them on the page."""
 
 import os
 import re

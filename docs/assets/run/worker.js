@@ -49,7 +49,7 @@ class Files {
 }
 
 async function load({ base, interrupt, kept }) {
-  const files = new Files(base, kept, loaded => tell({ kind: "progress", loaded, total }));
+  const files = new Files(base, kept, loaded => total && tell({ kind: "progress", loaded, total }));
   let total = 0;
   const listed = JSON.parse(await (await files.get("files.json")).text());
   total = listed.total;

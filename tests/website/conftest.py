@@ -16,7 +16,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "explain"), str(ROOT / "tools")]
 import wasm  # noqa: E402
-
 from browser import launched  # noqa: E402
 
 # Complaints of the browser about the page's policy come as errors of the console, and as these.
