@@ -28,6 +28,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import api_pages
+import browser_site
 import wasm
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
@@ -228,6 +229,7 @@ def bring_runtime(folder: Path) -> None:
     total = sum(s.stat().st_size for s in sources if s.suffix not in (".js", ".mjs"))
     listed = json.dumps({"wheel": built.name, "total": total})
     (folder / "files.json").write_text(listed, encoding="utf-8")
+    browser_site.bundle(folder.parent / "assets" / "run")
 
 
 def on_post_build(config: Any) -> None:
