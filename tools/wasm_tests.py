@@ -1,0 +1,247 @@
+"""Runs the suite in Pyodide under Node, on the wheel that tools/wasm.py has built.
+
+    python tools/wasm_tests.py                        all tests that fit there
+    python tools/wasm_tests.py --part                 the files that tests.toml names for CI
+    python tools/wasm_tests.py tests/nn -- -k linear  some files or folders; what follows is pytest's
+
+tools/browser/tests.toml says which tests do not fit, and why. Every other test has to pass, and none
+of those that are listed there may. Two processes take a file after the other; a file that ends its
+process, or takes too long, counts as failed, and the rest goes on. With a wheel of NumPy for Pyodide
+in build/wasm/numpy the tests that import it run too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+WASM = ROOT / "build" / "wasm"
+BROWSER = ROOT / "build" / "browser"
+MADE = WASM / "tests"
+SITE, RESULTS = MADE / "site", MADE / "results.json"
+LISTS = tomllib.loads((ROOT / "tools" / "browser" / "tests.toml").read_text(encoding="utf-8"))
+PROCESSES = 2
+PATIENCE = 600  # seconds for a file
+ENOUGH = 1_000_000_000  # bytes: a process of so large a heap takes no further file
+STACK = 500  # kilobytes: what Chromium gives a worker
+
+
+def prepare() -> None:
+    """What Pyodide imports: the wheels, and pytest and hypothesis in pure Python."""
+    asked = "--only-binary=:all: --python-version 3.13 --implementation py --abi none --platform any"
+    if not (SITE / "hypothesis").exists():
+        install = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run(
+            [*install, "--target", SITE, *asked.split(), "pytest>=8", "hypothesis>=6"], check=True
+        )
+    for package, folder in (("rushlight", "dist"), ("numpy", "numpy")):
+        shutil.rmtree(SITE / package, ignore_errors=True)
+        for wheel in (WASM / folder).glob("*.whl"):
+            zipfile.ZipFile(wheel).extractall(SITE)
+    shutil.copy(ROOT / "tools" / "browser" / "suite.mjs", BROWSER)
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """A name of tests: a folder, a file, a function with all its cases, or with * for anything."""
+    return re.compile(".*".join(map(re.escape, text.split("*"))) + r"($|(?<=/)|\[|::)")
+
+
+def listed(test: str, kind: str) -> str | None:
+    for text, reason in LISTS[kind].items():
+        if pattern(text).match(test):
+            return str(reason)
+    return None
+
+
+def files(asked: list[str]) -> list[str]:
+    """The test files asked for that fit, the longest first."""
+    found: set[Path] = set()
+    for name in asked:
+        path = ROOT / name.split("::")[0]
+        found |= set(path.rglob("test_*.py")) if path.is_dir() else {path}
+    names = sorted(found, key=lambda path: path.stat().st_size, reverse=True)
+    relative = [path.relative_to(ROOT).as_posix() for path in names]
+    return [name for name in relative if not listed(name, "not run")]
+
+
+class Node:
+    """A process of Node with Pyodide in it, which runs files as they are given."""
+
+    def __init__(self, number: int) -> None:
+        log = (MADE / f"log-{number}.txt").open("a", encoding="utf-8")
+        command = ["node", f"--stack-size={STACK}", "suite.mjs", ROOT, SITE, MADE]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            list(map(str, command)), cwd=BROWSER, text=True, stdin=pipe, stdout=pipe, stderr=log
+        )
+        self.lines: SimpleQueue[str | None] = SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def run(self, arguments: list[str]) -> Iterator[dict[str, Any]]:
+        """What pytest tells of a file; last {"end": bytes of the heap}, or {"crash": why}."""
+        assert self.process.stdin
+        until = time.monotonic() + PATIENCE
+        self.process.stdin.write(json.dumps(arguments) + "\n")
+        self.process.stdin.flush()
+        while True:
+            try:
+                line = self.lines.get(timeout=max(0, until - time.monotonic()))
+            except Empty:
+                self.stop()
+                yield {"crash": f"not done after {PATIENCE} seconds"}
+                return
+            if line is None:
+                self.stop()
+                yield {"crash": f"the process ended with {self.process.returncode}"}
+                return
+            told = json.loads(line)
+            yield told
+            if "end" in told:
+                return
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def reason_of(told: dict[str, Any]) -> str | None:
+    """Why a test that did not pass does not fit: it was skipped, or asked itself for what is not here."""
+    if told["outcome"] == "skipped":
+        text = told["raised"][0][0] if told["raised"] else ""
+        return next((name for name, word in LISTS["skipped"].items() if word in text), "skipped")
+    for name, texts in LISTS["asks for"].items():
+        for said, file in told["raised"]:
+            if file.startswith("/repo/tests/") and any(text in said for text in texts):
+                return str(name)
+    return None
+
+
+class Results:
+    """What came of every test; several threads add to it."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, dict[str, Any]] = {}
+        self.lock = threading.Lock()
+
+    def add(self, told: dict[str, Any]) -> None:
+        test = told["test"]
+        came, reason = "passed", listed(test, "fails")
+        if told["outcome"] != "passed":
+            left = reason_of(told)
+            came = "left out" if left else "listed" if reason else "failed"
+            reason = left or reason
+        elif reason:
+            came = "passes, but is listed"
+        before = self.tests.get(test, {"came": "passed"})["came"]
+        if before in ("passed", came) or came == "failed":
+            self.tests[test] = told | {"came": came, "reason": reason}
+
+    def crash(self, file: str, why: str) -> None:
+        reason = listed(file, "fails")
+        came = "listed" if reason else "failed"
+        self.tests[file] = {"test": file, "came": came, "reason": reason, "text": why, "seconds": 0}
+
+    def of(self, file: str) -> Counter[str]:
+        return Counter(
+            told["came"] for test, told in self.tests.items() if test.split("::")[0] == file
+        )
+
+
+def work(number: int, wanted: SimpleQueue[str], options: list[str], results: Results) -> None:
+    node: Node | None = None
+    while True:
+        try:
+            file = wanted.get_nowait()
+        except Empty:
+            break
+        node = node or Node(number)
+        started, last = time.monotonic(), {}
+        for last in node.run([file, *options]):
+            if "test" in last:
+                with results.lock:
+                    results.add(last)
+        with results.lock:
+            if "crash" in last:
+                results.crash(file, last["crash"])
+            counts = ", ".join(f"{n} {came}" for came, n in sorted(results.of(file).items()))
+            print(f"{file}: {counts}, {time.monotonic() - started:.1f} s", flush=True)
+        if last.get("end", ENOUGH) >= ENOUGH:
+            node.stop()
+            node = None
+    if node:
+        node.stop()
+
+
+def table(results: Results) -> None:
+    """How many tests of each folder passed, were left out and why, and failed."""
+    rows: dict[str, Counter[str]] = {}
+    for test, told in results.tests.items():
+        folder = test.split("/")[1] if test.count("/") > 1 else "tests"
+        came = told["came"]
+        came = f"left out: {told['reason']}" if came == "left out" else came
+        rows.setdefault(folder, Counter())[came] += 1
+    for folder, row in sorted(rows.items()):
+        print(f"{folder:16}", ", ".join(f"{n} {came}" for came, n in sorted(row.items())))
+    total = sum(rows.values(), Counter())
+    bad = total["failed"] + total["listed"]
+    share = 100 * total["passed"] / max(1, total["passed"] + bad)
+    print(f"{'all':16}", ", ".join(f"{n} {came}" for came, n in sorted(total.items())))
+    print(f"{share:.2f} % of the tests that fit pass")
+
+
+def main(arguments: list[str]) -> int:
+    given, options = arguments, []
+    if "--" in arguments:
+        at = arguments.index("--")
+        given, options = arguments[:at], arguments[at + 1 :]
+    if given == ["--part"]:
+        given = LISTS["part"]["files"]
+    started = time.monotonic()
+    prepare()
+    for log in MADE.glob("log-*.txt"):
+        log.unlink()
+    results, wanted = Results(), SimpleQueue[str]()
+    for file in files(given or ["tests"]):
+        wanted.put(file)
+    threads = [
+        threading.Thread(target=work, args=(number, wanted, options, results))
+        for number in range(int(os.environ.get("WASM_PROCESSES", PROCESSES)))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    RESULTS.write_text(json.dumps(list(results.tests.values()), indent=1), encoding="utf-8")
+    wrong = {test: told for test, told in results.tests.items() if told["came"] in LISTS_WRONG}
+    for test, told in wrong.items():
+        print(f"\n== {test}: {told['came']}\n{told['text'][-1500:]}")
+    table(results)
+    print(f"{time.monotonic() - started:.0f} seconds; every test: {RESULTS.relative_to(ROOT)}")
+    return bool(wrong) or not results.tests
+
+
+LISTS_WRONG = ("failed", "passes, but is listed")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
