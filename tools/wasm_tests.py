@@ -32,12 +32,12 @@ ROOT = Path(__file__).resolve().parent.parent
 WASM = ROOT / "build" / "wasm"
 BROWSER = ROOT / "build" / "browser"
 MADE = WASM / "tests"
-SITE, RESULTS = MADE / "site", MADE / "results.json"
+SITE, RESULTS = MADE / "site", MADE / "results.jsonl"
 LISTS = tomllib.loads((ROOT / "tools" / "browser" / "tests.toml").read_text(encoding="utf-8"))
 PROCESSES = 2
-PATIENCE = 600  # seconds for a file
+PATIENCE = 1800  # seconds for a file
 ENOUGH = 1_000_000_000  # bytes: a process of so large a heap takes no further file
-STACK = 500  # kilobytes: what Chromium gives a worker
+STACK = 850  # kilobytes: a function calls itself as often as in a worker of Chromium, some 10,000 times
 
 
 def prepare() -> None:
@@ -68,7 +68,7 @@ def listed(test: str, kind: str) -> str | None:
 
 
 def files(asked: list[str]) -> list[str]:
-    """The test files asked for that fit, the longest first."""
+    """The test files asked for that fit, the largest first."""
     found: set[Path] = set()
     for name in asked:
         path = ROOT / name.split("::")[0]
@@ -125,15 +125,14 @@ class Node:
 
 
 def reason_of(told: dict[str, Any]) -> str | None:
-    """Why a test that did not pass does not fit: it was skipped, or asked itself for what is not here."""
-    if told["outcome"] == "skipped":
-        text = told["raised"][0][0] if told["raised"] else ""
-        return next((name for name, word in LISTS["skipped"].items() if word in text), "skipped")
-    for name, texts in LISTS["asks for"].items():
-        for said, file in told["raised"]:
-            if file.startswith("/repo/tests/") and any(text in said for text in texts):
-                return str(name)
-    return None
+    """Why a test that did not pass does not fit: it was skipped, or wants what is not here."""
+    for kind in ("skipped",) if told["outcome"] == "skipped" else ("asks for", "lacks"):
+        for name, texts in LISTS[kind].items():
+            for said, file in told["raised"]:
+                own = kind != "asks for" or file.startswith("/repo/tests/")
+                if own and any(text in said for text in texts):
+                    return str(name)
+    return "skipped" if told["outcome"] == "skipped" else None
 
 
 class Results:
@@ -156,15 +155,22 @@ class Results:
         if before in ("passed", came) or came == "failed":
             self.tests[test] = told | {"came": came, "reason": reason}
 
+    def leave_out(self, tests: list[str]) -> None:
+        for test in tests:
+            reason = LISTS["not run"][test]
+            self.tests[test] = {"test": test, "came": "left out", "reason": reason}
+
     def crash(self, file: str, why: str) -> None:
         reason = listed(file, "fails")
         came = "listed" if reason else "failed"
         self.tests[file] = {"test": file, "came": came, "reason": reason, "text": why, "seconds": 0}
 
-    def of(self, file: str) -> Counter[str]:
-        return Counter(
-            told["came"] for test, told in self.tests.items() if test.split("::")[0] == file
-        )
+    def close(self, file: str) -> str:
+        """Writes a file's tests, and counts them."""
+        tests = [told for test, told in self.tests.items() if test.split("::")[0] == file]
+        with RESULTS.open("a", encoding="utf-8") as out:
+            out.writelines(json.dumps(told) + "\n" for told in tests)
+        return ", ".join(f"{n} {came}" for came, n in sorted(Counter(t["came"] for t in tests).items()))
 
 
 def work(number: int, wanted: SimpleQueue[str], options: list[str], results: Results) -> None:
@@ -176,15 +182,17 @@ def work(number: int, wanted: SimpleQueue[str], options: list[str], results: Res
             break
         node = node or Node(number)
         started, last = time.monotonic(), {}
-        for last in node.run([file, *options]):
+        without = [name for name in LISTS["not run"] if name.startswith(file + "::")]
+        deselected = [f"--deselect={name}" for name in without]
+        for last in node.run([file, *deselected, *options]):
             if "test" in last:
                 with results.lock:
                     results.add(last)
         with results.lock:
+            results.leave_out(without)
             if "crash" in last:
                 results.crash(file, last["crash"])
-            counts = ", ".join(f"{n} {came}" for came, n in sorted(results.of(file).items()))
-            print(f"{file}: {counts}, {time.monotonic() - started:.1f} s", flush=True)
+            print(f"{file}: {results.close(file)}, {time.monotonic() - started:.1f} s", flush=True)
         if last.get("end", ENOUGH) >= ENOUGH:
             node.stop()
             node = None
@@ -218,8 +226,8 @@ def main(arguments: list[str]) -> int:
         given = LISTS["part"]["files"]
     started = time.monotonic()
     prepare()
-    for log in MADE.glob("log-*.txt"):
-        log.unlink()
+    for old in (*MADE.glob("log-*.txt"), RESULTS):
+        old.unlink(missing_ok=True)
     results, wanted = Results(), SimpleQueue[str]()
     for file in files(given or ["tests"]):
         wanted.put(file)
@@ -231,7 +239,6 @@ def main(arguments: list[str]) -> int:
         thread.start()
     for thread in threads:
         thread.join()
-    RESULTS.write_text(json.dumps(list(results.tests.values()), indent=1), encoding="utf-8")
     wrong = {test: told for test, told in results.tests.items() if told["came"] in LISTS_WRONG}
     for test, told in wrong.items():
         print(f"\n== {test}: {told['came']}\n{told['text'][-1500:]}")

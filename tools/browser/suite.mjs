@@ -6,7 +6,7 @@ import { loadPyodide } from "pyodide";
 
 const [root, site, made] = process.argv.slice(2);
 const write = (file) => ({ write: (bytes) => fs.writeSync(file, bytes) });
-const py = await loadPyodide({ env: { HOME: "/home/pyodide", PYTHONPYCACHEPREFIX: "/made/pycache" } });
+const py = await loadPyodide();
 py.setStdout(write(2));
 py.setStderr(write(2));
 for (const [inside, outside] of Object.entries({ "/repo": root, "/site": site, "/made": made })) {
@@ -15,7 +15,8 @@ for (const [inside, outside] of Object.entries({ "/repo": root, "/site": site, "
   py.FS.mount(py.FS.filesystems.NODEFS, { root: outside }, inside);
 }
 py.globals.set("tell", (line) => fs.writeSync(1, line + "\n"));
-py.runPython("import sys; sys.path[:0] = ['/site', '/repo/tools/browser']; import suite");
+py.runPython("import sys; sys.dont_write_bytecode = False; sys.pycache_prefix = '/made/pycache'");
+py.runPython("sys.path[:0] = ['/site', '/repo/tools/browser']; import suite");
 const run = py.runPython("suite.run");
 
 for await (const line of createInterface({ input: process.stdin })) {
