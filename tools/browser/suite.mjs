@@ -21,5 +21,6 @@ const run = py.runPython("suite.run");
 
 for await (const line of createInterface({ input: process.stdin })) {
   run(line, py.globals.get("tell"));
-  fs.writeSync(1, JSON.stringify({ end: py._module.HEAPU8.length }) + "\n");
+  const used = process.cpuUsage();
+  fs.writeSync(1, JSON.stringify({ end: py._module.HEAPU8.length, cpu: (used.user + used.system) / 1e6 }) + "\n");
 }
