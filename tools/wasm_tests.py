@@ -1,19 +1,18 @@
-"""Runs the suite in Pyodide under Node, on the wheel that tools/wasm.py has built.
+"""Runs the suite in Pyodide under Node, on the wheel that `make wasm` has built.
 
     python tools/wasm_tests.py                        all tests that fit there
     python tools/wasm_tests.py --part 5               every fifth file of these, for CI
-    python tools/wasm_tests.py tests/nn -- -k linear  some files or folders; what follows is pytest's
+    python tools/wasm_tests.py tests/nn -- -k linear  a part; what follows "--" is pytest's
 
-tools/browser/tests.toml says which tests do not fit, and why. Every other test has to pass, and none
-of those that are listed there may. Two processes take a file after the other; a file that ends its
-process, or takes too long, counts as failed, and the rest goes on. With a wheel of NumPy for Pyodide
-in build/wasm/numpy the tests that import it run too.
+tools/browser/tests.toml says which tests do not fit, and why. Every other test has to pass, and
+none of those that it lists as failing may. Two processes take a file after the other; a file that
+ends its process, or takes too long, counts as failed, and the rest goes on. Where `make wasm-numpy`
+has left NumPy in build/wasm/numpy, the tests that import it run too.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -37,17 +36,17 @@ LISTS = tomllib.loads((ROOT / "tools" / "browser" / "tests.toml").read_text(enco
 PROCESSES = 2
 PATIENCE = 1800  # seconds for a file
 ENOUGH = 1_000_000_000  # bytes: a process of so large a heap takes no further file
-STACK = 850  # kilobytes: a function calls itself as often as in a worker of Chromium, some 10,000 times
+STACK = 850  # kilobytes: so a function calls itself 10,000 times, as in a worker of Chromium
+PURE = "--only-binary=:all: --python-version 3.13 --implementation py --abi none --platform any"
+WRONG = ("failed", "passes, but is listed")
 
 
 def prepare() -> None:
     """What Pyodide imports: the wheels, and pytest and hypothesis in pure Python."""
-    asked = "--only-binary=:all: --python-version 3.13 --implementation py --abi none --platform any"
     if not (SITE / "hypothesis").exists():
         install = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run(
-            [*install, "--target", SITE, *asked.split(), "pytest>=8", "hypothesis>=6"], check=True
-        )
+        wanted = ["--target", str(SITE), *PURE.split(), "pytest>=8", "hypothesis>=6"]
+        subprocess.run([*install, *wanted], check=True)
     for wheel in (*WASM.glob("dist/*.whl"), *WASM.glob("numpy/*.whl")):
         shutil.rmtree(SITE / wheel.name.partition("-")[0], ignore_errors=True)
         zipfile.ZipFile(wheel).extractall(SITE)
@@ -134,6 +133,10 @@ def reason_of(told: dict[str, Any]) -> str | None:
     return "skipped" if told["outcome"] == "skipped" else None
 
 
+def listing(counts: Counter[str]) -> str:
+    return ", ".join(f"{n} {came}" for came, n in sorted(counts.items()))
+
+
 class Results:
     """What came of every test; several threads add to it."""
 
@@ -169,18 +172,19 @@ class Results:
         tests = [told for test, told in self.tests.items() if test.split("::")[0] == file]
         with RESULTS.open("a", encoding="utf-8") as out:
             out.writelines(json.dumps(told) + "\n" for told in tests)
-        return ", ".join(f"{n} {came}" for came, n in sorted(Counter(t["came"] for t in tests).items()))
+        return listing(Counter(told["came"] for told in tests))
 
 
 def work(number: int, wanted: SimpleQueue[str], options: list[str], results: Results) -> None:
     node: Node | None = None
+    cpu = 0.0
     while True:
         try:
             file = wanted.get_nowait()
         except Empty:
             break
         node = node or Node(number)
-        started, last = time.monotonic(), {}
+        last: dict[str, Any] = {}
         without = [name for name in LISTS["not run"] if name.startswith(file + "::")]
         deselected = [f"--deselect={name}" for name in without]
         for last in node.run([file, *deselected, *options]):
@@ -191,10 +195,11 @@ def work(number: int, wanted: SimpleQueue[str], options: list[str], results: Res
             results.leave_out(without)
             if "crash" in last:
                 results.crash(file, last["crash"])
-            print(f"{file}: {results.close(file)}, {time.monotonic() - started:.1f} s", flush=True)
+            cpu, used = last.get("cpu", 0.0), cpu
+            print(f"{file}: {results.close(file)}, {cpu - used:.1f} s of CPU", flush=True)
         if last.get("end", ENOUGH) >= ENOUGH:
             node.stop()
-            node = None
+            node, cpu = None, 0.0
     if node:
         node.stop()
 
@@ -208,46 +213,46 @@ def table(results: Results) -> None:
         came = f"left out: {told['reason']}" if came == "left out" else came
         rows.setdefault(folder, Counter())[came] += 1
     for folder, row in sorted(rows.items()):
-        print(f"{folder:16}", ", ".join(f"{n} {came}" for came, n in sorted(row.items())))
+        print(f"{folder:16}", listing(row))
     total = sum(rows.values(), Counter())
     bad = total["failed"] + total["listed"]
     share = 100 * total["passed"] / max(1, total["passed"] + bad)
-    print(f"{'all':16}", ", ".join(f"{n} {came}" for came, n in sorted(total.items())))
+    print(f"{'all':16}", listing(total))
     print(f"{share:.2f} % of the tests that fit pass")
 
 
+def run_all(wanted: SimpleQueue[str], options: list[str]) -> Results:
+    results = Results()
+    threads = [
+        threading.Thread(target=work, args=(number, wanted, options, results))
+        for number in range(PROCESSES)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
 def main(arguments: list[str]) -> int:
-    given, options = arguments, []
-    if "--" in arguments:
-        at = arguments.index("--")
-        given, options = arguments[:at], arguments[at + 1 :]
-    step = 1
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    given, options, step = arguments[:at], arguments[at + 1 :], 1
     if given[:1] == ["--part"]:
         step, given = int(given[1]), given[2:]
     started = time.monotonic()
     prepare()
     for old in (*MADE.glob("log-*.txt"), RESULTS):
         old.unlink(missing_ok=True)
-    results, wanted = Results(), SimpleQueue[str]()
+    wanted = SimpleQueue[str]()
     for file in files(given or ["tests"])[::step]:
         wanted.put(file)
-    threads = [
-        threading.Thread(target=work, args=(number, wanted, options, results))
-        for number in range(int(os.environ.get("WASM_PROCESSES", PROCESSES)))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    wrong = {test: told for test, told in results.tests.items() if told["came"] in LISTS_WRONG}
+    results = run_all(wanted, options)
+    wrong = {test: told for test, told in results.tests.items() if told["came"] in WRONG}
     for test, told in wrong.items():
         print(f"\n== {test}: {told['came']}\n{told['text'][-1500:]}")
     table(results)
     print(f"{time.monotonic() - started:.0f} seconds; every test: {RESULTS.relative_to(ROOT)}")
     return bool(wrong) or not results.tests
-
-
-LISTS_WRONG = ("failed", "passes, but is listed")
 
 
 if __name__ == "__main__":
