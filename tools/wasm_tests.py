@@ -208,7 +208,7 @@ def table(results: Results) -> None:
     """How many tests of each folder passed, were left out and why, and failed."""
     rows: dict[str, Counter[str]] = {}
     for test, told in results.tests.items():
-        folder = test.split("/")[1] if test.count("/") > 1 else "tests"
+        folder = Path(test.split("::")[0]).parent.name
         came = told["came"]
         came = f"left out: {told['reason']}" if came == "left out" else came
         rows.setdefault(folder, Counter())[came] += 1
