@@ -15,7 +15,9 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "wasm"
@@ -31,8 +33,22 @@ CORE = "_core.cpython-313-wasm32-emscripten.so"
 # How the headers of a machine of 64 bits say sizes that are others in WebAssembly of 32.
 SIZES = "SIZEOF_(?:LONG|VOID_P|SIZE_T|UINTPTR_T|PTHREAD_T)|ALIGNOF_(?:LONG|SIZE_T)"
 NUMPY_SIZES = "NPY_SIZEOF_(?:LONG|PY_INTPTR_T|INTP|UINTP)"
-# What a browser has no use for: accelerators' kernels, types for editors, a frozen program's hook.
-LEFT_OUT = ("__pycache__", "*.so", "*.pyi", "*.cl", "*.md", "rooms", "_frozen")
+# What a browser has no use for: accelerators' kernels, types for editors, a frozen program's hook,
+# the command line, several processes.
+LEFT_OUT = tuple("__pycache__ *.so *.pyi *.cl *.md rooms _frozen there _there _cli distributed".split())
+# torch.distributed there, as of a PyTorch that is built without.
+ALONE = '''"""Several processes, which a browser does not have."""
+
+
+def is_available() -> bool:
+    """Whether there can be several processes: no."""
+    return False
+
+
+def is_initialized() -> bool:
+    """Whether there are several processes: no."""
+    return False
+'''
 
 
 def run(*command: object, **more: object) -> None:
@@ -122,6 +138,7 @@ def wheel() -> Path:
     left = shutil.ignore_patterns(*LEFT_OUT)
     for source in (ROOT / "src" / "rushlight", ROOT / "src" / "rushlight" / "rooms"):
         shutil.copytree(source, package, ignore=left, dirs_exist_ok=True)
+    (package / "distributed.py").write_text(ALONE, encoding="utf-8")
     shutil.copy(COMPILED / "_core.wasm", package / CORE)
     os.chdir(ROOT)
     info = WHEEL / prepare_metadata_for_build_wheel(str(WHEEL))
@@ -133,7 +150,21 @@ def wheel() -> Path:
     shutil.rmtree(dist, ignore_errors=True)
     dist.mkdir()
     run(sys.executable, "-m", "wheel", "pack", WHEEL, "--dest-dir", dist)
-    return next(dist.glob("*.whl"))
+    made = next(dist.glob("*.whl"))
+    squeeze(made)
+    return made
+
+
+def squeeze(wheel: Path) -> None:
+    """The same files in fewer bytes: zopfli looks longer for them than zlib does."""
+    from zopfli import ZopfliDeflater
+
+    with zipfile.ZipFile(wheel) as old:
+        files = [(each, old.read(each)) for each in old.infolist()]
+    longer = mock.patch.object(zipfile, "_get_compressor", lambda *_: ZopfliDeflater(iterations=5))
+    with longer, zipfile.ZipFile(wheel, "w") as new:
+        for each, content in files:
+            new.writestr(each, content)
 
 
 def runtime() -> None:

@@ -105,6 +105,8 @@ def _batching(entry: Entry) -> str:
 
 
 def _there(entry: Entry) -> str:
+    if sys.platform == "emscripten":  # its kernels are not in a browser's wheel
+        return "there are no accelerators in a browser"
     if entry.kind == "pointwise":
         return "the interpreter of pointwise programs"
     kernels = import_module("rushlight._devices.there")
