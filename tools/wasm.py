@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tokenize
 import zipfile
 from pathlib import Path
 from unittest import mock
@@ -35,7 +36,9 @@ SIZES = "SIZEOF_(?:LONG|VOID_P|SIZE_T|UINTPTR_T|PTHREAD_T)|ALIGNOF_(?:LONG|SIZE_
 NUMPY_SIZES = "NPY_SIZEOF_(?:LONG|PY_INTPTR_T|INTP|UINTP)"
 # What a browser has no use for: accelerators' kernels, types for editors, a frozen program's hook,
 # the command line, several processes.
-LEFT_OUT = tuple("__pycache__ *.so *.pyi *.cl *.md rooms _frozen there _there _cli distributed".split())
+LEFT_OUT = tuple(
+    "__pycache__ *.so *.pyi *.cl *.md rooms _frozen there _there _cli distributed".split()
+)
 # torch.distributed there, as of a PyTorch that is built without.
 ALONE = '''"""Several processes, which a browser does not have."""
 
@@ -129,6 +132,17 @@ def build() -> None:
     run(sys.executable, ROOT / "tools" / "building.py", tools / "ninja", "-C", COMPILED, "--quiet")
 
 
+def without_comments(path: Path) -> None:
+    """A file of Python in fewer bytes: docstrings stay, and lines have their numbers."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                lines[row - 1] = lines[row - 1][:column].rstrip()
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
 def wheel() -> Path:
     """The package as a wheel has it, the rooms beside the base, and the core in it."""
     from scikit_build_core.build import prepare_metadata_for_build_wheel
@@ -138,6 +152,8 @@ def wheel() -> Path:
     left = shutil.ignore_patterns(*LEFT_OUT)
     for source in (ROOT / "src" / "rushlight", ROOT / "src" / "rushlight" / "rooms"):
         shutil.copytree(source, package, ignore=left, dirs_exist_ok=True)
+    for path in package.rglob("*.py"):
+        without_comments(path)
     (package / "distributed.py").write_text(ALONE, encoding="utf-8")
     shutil.copy(COMPILED / "_core.wasm", package / CORE)
     os.chdir(ROOT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from importlib import import_module
@@ -106,7 +107,7 @@ def _batching(entry: Entry) -> str:
 
 def _there(entry: Entry) -> str:
     if sys.platform == "emscripten":  # its kernels are not in a browser's wheel
-        return "there are no accelerators in a browser"
+        return _NONE
     if entry.kind == "pointwise":
         return "the interpreter of pointwise programs"
     kernels = import_module("rushlight._devices.there")
