@@ -102,6 +102,57 @@ def test_a_wrong_page_is_told(tmp_path: Path, text: str, message: str):
     assert (done.returncode, message in done.stderr) == (1, True), done.stderr
 
 
+def question(answer: str, check: str, starter: str = "n = ...", wrong: str = "n = 3") -> str:
+    parts = {"question": starter, "answer": answer, "check": check}
+    text = "\n\n".join(f"<!-- {p} -->\n```python\n{code}\n```" for p, code in parts.items())
+    return f"```python\nm = 1\n```\n\n{text}\n<!-- wrong\n{wrong}\n-->\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (question("n = m + 1", "assert n == 2, 'one more'"), ""),
+        (question("n = m + 1", "assert n == 2, 'one more'", starter="1 / 0"), ""),
+        (question("n = 4", "assert n == 2, 'one more'"), "page.md:6: the answer: Assertion"),
+        (question("n = m + 1", "pass"), "passes, and is no answer:\nn = ..."),
+        (question("n = m + 1", "assert n != ..., 'a'"), "passes, and is no answer:\nn = 3"),
+        (question("n = m + 1", "assert n == 2"), "fails without a hint:\nn = ..."),
+        (question("n = m + 1", "assert n + 0 == 2, 'a'"), "TypeError: unsupported operand"),
+        (question("n = 2", "assert n == 2, 'a'").replace("answer", "anwser"), "a question is not"),
+        (question("n = 2", "assert n == 2, 'a'") + "```python\nn\n```\n", "NameError"),
+        (question("m = 2", "assert m == 2, 'a'") + "```python\nassert m == 1\n```\n", ""),
+    ],
+)
+def test_a_question_is_proven(tmp_path: Path, text: str, message: str):
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    done = docs_examples.run_alone(page, tmp_path)
+    assert (done.returncode, message in done.stderr) == (int(message != ""), True), done.stderr
+
+
+def test_every_lesson_begins_with_its_aim_and_ends_in_questions():
+    for page in sorted((DOCS / "tutorial").glob("[0-9]*.md")):
+        assert re.match(r"# .*\n\nAfter this page you can ", page.read_text("utf-8")), page
+        asked = docs_examples.questions(page)
+        assert 1 <= len(asked) <= 3, page
+        assert all(question.wrong for question in asked), page
+        assert asked[0].line > max(block.line for block in docs_examples.blocks(page)), page
+
+
+def test_what_a_browser_cannot_run_is_marked():
+    """The Python of the site has the standard library and rushlight, and no processes."""
+    foreign = re.compile(
+        r"^\s*(?:import|from) (?:numpy|matplotlib|subprocess|multiprocessing)", re.M
+    )
+    unmarked = [
+        f"{name(page)}:{block.line}"
+        for page in sorted((DOCS / "tutorial").glob("*.md"))
+        for block in docs_examples.blocks(page)
+        if foreign.search(block.code) and not block.reason
+    ]
+    assert unmarked == []
+
+
 def test_what_is_printed_is_accepted(tmp_path: Path):
     page = tmp_path / "page.md"
     page.write_text("```python\nprint(6 * 7)\n```\n\n```text\n41\n```\n\nthat\n")

@@ -30,7 +30,7 @@ FIRST = {
     "automatic differentiation": "api/autograd.html",
     "reinforcement": "how-to/reinforcement-learning.html",
     "vanishing": "tutorial/10-depth.html",
-    "exercise": "tutorial/exercises.html",
+    "exercise": "tutorial/course.html",
     "mixed precision": "how-to/mixed-precision.html",
     "notebook": "how-to/notebooks.html",
     "limits": "limits.html",

@@ -13,7 +13,23 @@ A block after the line
     <!-- picture: NAME.svg -->
 
 ends in an expression, whose value becomes the file docs/pictures/NAME.svg: a text, the bytes of a
-picture, or the path of a file that the block wrote.
+picture, or the path of a file that the block wrote. A block that needs more than a browser has
+stands after the line `<!-- not in the browser: REASON -->`.
+
+A question to the reader is three blocks:
+
+    <!-- question -->   what the reader edits
+    <!-- answer -->     code that passes
+    <!-- check -->      assertions on the names of the code before, with messages that help
+
+and after them any number of plausible answers that are wrong, which a page does not show:
+
+    <!-- wrong
+    the code
+    -->
+
+Each is run with the check in a copy of the page's names: the answer passes; what the reader edits
+and the wrong answers do not. No other block sees what a question defined.
 
 tests/test_docs_pages.py runs all pages and compares the pictures with those of docs/.
 """
@@ -31,25 +47,39 @@ import re
 import subprocess
 import sys
 import tempfile
+import traceback
 import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 # What errors and tables of a page's program call its file.
 PROGRAM = "example.py"
+READER = "answer.py"
 
 BLOCK = re.compile(
-    r"(?:^<!-- picture: (?P<picture>[\w.-]+) -->\n\s*)?"
+    r"(?:^<!-- (?:picture: (?P<picture>[\w.-]+)|not in the browser: (?P<reason>.+)) -->\n\s*)?"
     r"^```python\n(?P<code>.*?)^```$"
     r"(?:\n\s*^```text\n(?P<printed>.*?)^```$)?",
     re.M | re.S,
 )
 
 
+QUESTION = re.compile(
+    "".join(
+        rf"^<!-- {part} -->\n```python\n(?P<{part}>(?:(?!```).*\n)*)```\n\s*"
+        for part in ("question", "answer", "check")
+    )
+    + r"(?P<wrong>(?:^<!-- wrong\n(?:(?!-->).*\n)*-->\n\s*)*)",
+    re.M,
+)
+WRONG = re.compile(r"^<!-- wrong\n(.*?)^-->$", re.M | re.S)
+
+
 class Block(NamedTuple):
-    """A block of code of a page, what it prints (None: the page does not say) and its picture.
+    """A block of code of a page, what it prints (None: the page does not say), its picture, and
+    the reason why a browser cannot run it.
 
     span: where what it prints stands in the page's text.
     """
@@ -58,7 +88,18 @@ class Block(NamedTuple):
     code: str
     printed: str | None
     picture: str | None
+    reason: str | None
     span: tuple[int, int]
+
+
+class Question(NamedTuple):
+    """A question to the reader, and plausible answers that are wrong."""
+
+    line: int
+    starter: str
+    answer: str
+    check: str
+    wrong: list[str]
 
 
 class Wrong(Exception):
@@ -66,17 +107,31 @@ class Wrong(Exception):
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of code of a page, in order."""
+    """The blocks of code of a page's program, in order."""
     text = page.read_text(encoding="utf-8")
+    text = QUESTION.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     return [
         Block(
             text.count("\n", 0, found.start("code")),
             found["code"],
             found["printed"],
             found["picture"],
+            found["reason"],
             found.span("printed"),
         )
         for found in BLOCK.finditer(text)
+    ]
+
+
+def questions(page: Path) -> list[Question]:
+    """The questions of a page, in order."""
+    text = page.read_text(encoding="utf-8")
+    found = list(QUESTION.finditer(text))
+    if len(re.findall(r"^<!-- (?:question|answer|check) -->$", text, re.M)) != 3 * len(found):
+        raise Wrong(f"{page}: a question is not: question, answer, check")
+    return [
+        Question(text.count("\n", 0, q.start(1)), q[1], q[2], q[3], WRONG.findall(q["wrong"]))
+        for q in found
     ]
 
 
@@ -99,8 +154,11 @@ def run(page: Path, pictures: Path, accept: bool = False) -> Iterator[str]:
     sys.modules["__main__"] = main
     names = vars(main)
     program = ""
-    for block in blocks(page):
+    for block in sorted([*blocks(page), *questions(page)], key=lambda block: block.line):
         place = f"{page}:{block.line}"
+        if isinstance(block, Question):
+            prove(block, names, place)
+            continue
         tree = ast.parse(block.code, PROGRAM)
         # Lines are counted over all blocks: the page's program is one file to those who look.
         ast.increment_lineno(tree, program.count("\n"))
@@ -134,6 +192,37 @@ def run(page: Path, pictures: Path, accept: bool = False) -> Iterator[str]:
         text = text[: block.span[0]] + now + text[block.span[1] :]
     if printed:
         page.write_text(text, encoding="utf-8")
+
+
+def prove(question: Question, names: dict[str, Any], place: str) -> None:
+    """Wrong where the check refuses the answer, or lets another code pass."""
+    error = attempt(question.answer, question.check, names)
+    if error is not None:
+        raise Wrong(f"{place}: the answer: {type(error).__name__}: {error}") from error
+    for code in [question.starter, *question.wrong]:
+        error = attempt(code, question.check, names)
+        if error is None:
+            raise Wrong(f"{place}: passes, and is no answer:\n{code}")
+        if not str(error):
+            raise Wrong(f"{place}: fails without a hint:\n{code}") from error
+
+
+def attempt(code: str, check: str, names: dict[str, Any]) -> Exception | None:
+    """The error of a reader's code, or the failed assertion of its check, in a copy of names."""
+    names = names.copy()
+    linecache.cache[READER] = (len(code), None, code.splitlines(keepends=True), READER)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(code, READER, "exec"), names)
+            exec(compile(check, "check.py", "exec"), names)
+    except Exception as error:
+        theirs = any(
+            frame.filename == READER for frame in traceback.extract_tb(error.__traceback__)
+        )
+        if theirs or isinstance(error, AssertionError):
+            return error
+        raise
+    return None
 
 
 def plain(printed: str) -> str:

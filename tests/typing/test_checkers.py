@@ -20,7 +20,11 @@ from rushlight._alias.stubs import stubs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PACKAGE = ROOT / "src" / "rushlight"
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# The code of a page, but for questions to the reader.
+BLOCK = re.compile(
+    r"(?<!question -->\n)(?<!answer -->\n)(?<!check -->\n)^```python\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
 
 # Lines in which the checkers are right though the scripts run: file and code, below a reason.
 KNOWN = {

@@ -13,7 +13,6 @@ from typing import Any
 
 from .. import _core
 from .._base import observers as _observers
-from .._base.outside import np
 from .._core import OpKind, Tensor
 from ..autograd.graph import GradientEdge
 from ..ops import quietly
@@ -77,6 +76,7 @@ def written_out(graph: Graph) -> int:
     return SMALL if len(graph.nodes) <= _MANY else _SMALL_OF_MANY
 
 
+@quietly
 def summary(t: Tensor, most: int = SMALL) -> Summary:
     """A tensor in short."""
     shape, name = tuple(t.shape), t.dtype.name
@@ -93,26 +93,27 @@ def summary(t: Tensor, most: int = SMALL) -> Summary:
         return Summary(
             shape, name, 1, abs(x), y, y, int(x == 0), int(x != x), int(math.isinf(x)), values
         )
-    array = np.asarray(t.detach().resolve_conj().resolve_neg()._host_array)
-    if array.dtype.kind not in "fc":
-        array = array.astype(np.float32 if t.dtype.is_floating_point else np.float64)
-    values = array.tolist() if size <= most else None
+    t = t.detach().resolve_conj().resolve_neg().cpu()
+    if not t.dtype.is_complex and (t.dtype.itemsize < 4 or not t.dtype.is_floating_point):
+        t = t.float() if t.dtype.is_floating_point else t.double()
+    values = t.tolist() if size <= most else None
     if not size:
         return Summary(shape, name, 0, 0.0, math.nan, math.nan, 0, 0, 0, values)
-    flat = np.abs(array).ravel() if array.dtype.kind == "c" else array.ravel()
-    with np.errstate(over="ignore", invalid="ignore"):
-        norm = float(np.sqrt(np.dot(flat, flat)))
+    flat = (t.abs() if t.dtype.is_complex else t).reshape(-1)
+    norm = math.sqrt(flat.dot(flat).item())
     nan = inf = 0
     if not math.isfinite(norm):  # bad elements, or squares that are too large
-        nan = int(np.isnan(flat).sum())
-        inf = int(np.isinf(flat).sum())
-        flat = flat[np.isfinite(flat)].astype(np.float64)
+        nan = int(flat.isnan().sum().item())
+        inf = int(flat.isinf().sum().item())
+        flat = flat[flat.isfinite()].double()
         norm = math.nan if nan else math.inf
         if not nan and not inf:
-            peak = float(np.abs(flat).max())
-            norm = peak * float(np.linalg.norm(flat / peak))
-    least, greatest = (float(flat.min()), float(flat.max())) if flat.size else (math.nan,) * 2
-    zero = size - int(np.count_nonzero(array))
+            peak = flat.abs().max().item()
+            norm = peak * (flat / peak).norm().item()
+    least, greatest = math.nan, math.nan
+    if flat.numel():
+        least, greatest = flat.min().item(), flat.max().item()
+    zero = size - int(t.count_nonzero().item())
     return Summary(shape, name, size, norm, least, greatest, zero, nan, inf, values)
 
 
