@@ -21,4 +21,4 @@ set_property(GLOBAL PROPERTY TARGET_SUPPORTS_SHARED_LIBS TRUE)
 set(CMAKE_SHARED_MODULE_PREFIX "")
 set(CMAKE_SHARED_MODULE_SUFFIX ".so")
 set(CMAKE_CXX_CREATE_SHARED_MODULE
-  "${WASM_LD} -shared --experimental-pic --unresolved-symbols=import-dynamic --import-memory --import-table -mllvm -wasm-enable-eh --strip-all --export=PyInit__core --export-if-defined=__wasm_apply_data_relocs --export-if-defined=__wasm_call_ctors <OBJECTS> -o <TARGET> <LINK_LIBRARIES>")
+  "${WASM_LD} -shared --experimental-pic --unresolved-symbols=import-dynamic --import-memory --import-table -mllvm -wasm-enable-eh --strip-debug --export=PyInit__core --export-if-defined=__wasm_apply_data_relocs --export-if-defined=__wasm_call_ctors <OBJECTS> -o <TARGET> <LINK_LIBRARIES>")
