@@ -5,7 +5,8 @@
 
 Needs Debian's clang-19, lld-19 and libc++-19-dev-wasm32, npm, and a Python of Pyodide's version for
 its headers (WASM_PYTHON, or python3.13). The C library's headers are those of Debian's package
-emscripten, unpacked in build/wasm: nothing is installed. See native/wasm.cmake for how it compiles.
+emscripten, and an optimiser is that of its binaryen, both unpacked in build/wasm: nothing is
+installed. See native/wasm.cmake for how it compiles.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tokenize
+import zipfile
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "wasm"
@@ -26,13 +30,30 @@ BROWSER = ROOT / "build" / "browser"
 PYODIDE = BROWSER / "node_modules" / "pyodide"
 LIBCXX = Path("/usr/lib/llvm-19/include/wasm32-wasi/c++/v1")
 EMSCRIPTEN = SYSTEM / "usr" / "share" / "emscripten" / "system"
+BINARYEN = SYSTEM / "usr" / "bin" / "wasm-opt"
 PYTHON, TAG = "3.13", "cp313-cp313-pyodide_2025_0_wasm32"
 CORE = "_core.cpython-313-wasm32-emscripten.so"
 # How the headers of a machine of 64 bits say sizes that are others in WebAssembly of 32.
 SIZES = "SIZEOF_(?:LONG|VOID_P|SIZE_T|UINTPTR_T|PTHREAD_T)|ALIGNOF_(?:LONG|SIZE_T)"
 NUMPY_SIZES = "NPY_SIZEOF_(?:LONG|PY_INTPTR_T|INTP|UINTP)"
-# What a browser has no use for: accelerators' kernels, types for editors, a frozen program's hook.
+# What a browser has no use for: accelerators' kernels, types for editors, a frozen program's hook,
+# the command line, several processes, what writes for TensorBoard or runs a compiler.
 LEFT_OUT = ("__pycache__", "*.so", "*.pyi", "*.cl", "*.md", "rooms", "_frozen")
+LEFT_OUT += ("there", "_there", "_cli", "as_torch.py", "stubs.py", "distributed")
+LEFT_OUT += ("tensorboard", "cpp_extension.py")
+# torch.distributed there, as of a PyTorch that is built without.
+ALONE = '''"""Several processes, which a browser does not have."""
+
+
+def is_available() -> bool:
+    """Whether there can be several processes: no."""
+    return False
+
+
+def is_initialized() -> bool:
+    """Whether there are several processes: no."""
+    return False
+'''
 
 
 def run(*command: object, **more: object) -> None:
@@ -86,12 +107,13 @@ def headers() -> None:
     site = (LIBCXX / "__config_site").read_text(encoding="utf-8")
     threads = site.replace("_LIBCPP_HAS_NO_THREADS", "_LIBCPP_HAS_THREAD_API_PTHREAD")
     (HEADERS / "c++" / "__config_site").write_text(threads, encoding="utf-8")
-    if not EMSCRIPTEN.exists():
+    if not all(map(Path.exists, (EMSCRIPTEN, BINARYEN))):
         packages = BUILD / "debian"
         packages.mkdir(parents=True, exist_ok=True)
         packages.chmod(0o777)  # apt fetches as a user of its own
-        run("apt-get", "-q", "download", "emscripten", cwd=packages)
-        run("dpkg-deb", "-x", next(packages.glob("emscripten_*.deb")), SYSTEM)
+        run("apt-get", "-q", "download", "emscripten", "binaryen", cwd=packages)
+        for package in packages.glob("*.deb"):
+            run("dpkg-deb", "-x", package, SYSTEM)
         shutil.rmtree(packages)
     # The package is older than Pyodide's emscripten, whose seconds have 64 bits.
     types = EMSCRIPTEN / "lib" / "libc" / "musl" / "arch" / "emscripten" / "bits" / "alltypes.h"
@@ -117,6 +139,17 @@ def build() -> None:
     run(sys.executable, ROOT / "tools" / "building.py", tools / "ninja", "-C", COMPILED, "--quiet")
 
 
+def without_comments(path: Path) -> None:
+    """A file of Python in fewer bytes: docstrings stay, and lines have their numbers."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                lines[row - 1] = lines[row - 1][:column].rstrip()
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
 def wheel() -> Path:
     """The package as a wheel has it, the rooms beside the base, and the core in it."""
     from scikit_build_core.build import prepare_metadata_for_build_wheel
@@ -126,7 +159,13 @@ def wheel() -> Path:
     left = shutil.ignore_patterns(*LEFT_OUT)
     for source in (ROOT / "src" / "rushlight", ROOT / "src" / "rushlight" / "rooms"):
         shutil.copytree(source, package, ignore=left, dirs_exist_ok=True)
-    shutil.copy(COMPILED / "_core.wasm", package / CORE)
+    for path in package.rglob("*.py"):
+        without_comments(path)
+    (package / "distributed.py").write_text(ALONE, encoding="utf-8")
+    # Binaryen merges what is alike in the core and drops its names: a twentieth less to fetch.
+    library = next((SYSTEM / "usr" / "lib").glob("*/libbinaryen.so")).parent
+    found = os.environ | {"LD_LIBRARY_PATH": str(library)}
+    run(BINARYEN, "-Os", COMPILED / "_core.wasm", "-o", package / CORE, env=found)
     os.chdir(ROOT)
     info = WHEEL / prepare_metadata_for_build_wheel(str(WHEEL))
     (info / "WHEEL").write_text(
@@ -137,7 +176,21 @@ def wheel() -> Path:
     shutil.rmtree(dist, ignore_errors=True)
     dist.mkdir()
     run(sys.executable, "-m", "wheel", "pack", WHEEL, "--dest-dir", dist)
-    return next(dist.glob("*.whl"))
+    made = next(dist.glob("*.whl"))
+    squeeze(made)
+    return made
+
+
+def squeeze(wheel: Path) -> None:
+    """The same files in fewer bytes: zopfli looks longer for them than zlib does."""
+    from zopfli import ZopfliDeflater
+
+    with zipfile.ZipFile(wheel) as old:
+        files = [(each, old.read(each)) for each in old.infolist()]
+    longer = mock.patch.object(zipfile, "_get_compressor", lambda *_: ZopfliDeflater(iterations=5))
+    with longer, zipfile.ZipFile(wheel, "w") as new:
+        for each, content in files:
+            new.writestr(each, content)
 
 
 def runtime() -> None:
