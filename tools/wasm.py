@@ -1,7 +1,7 @@
 """Builds the wheel for Pyodide, which runs Python in browsers and in Node.
 
-    python tools/wasm.py            the core by clang, the wheel in build/wasm/dist, Pyodide in build/browser
-    python tools/wasm.py --here     whether that can be done here: nothing, or what is missing
+    python tools/wasm.py           the core, the wheel in build/wasm/dist, Pyodide in build/browser
+    python tools/wasm.py --here    whether that can be done here: nothing, or what is missing
 
 Needs Debian's clang-19, lld-19 and libc++-19-dev-wasm32, npm, and a Python of Pyodide's version for
 its headers (WASM_PYTHON, or python3.13). The C library's headers are those of Debian's package
@@ -92,7 +92,7 @@ def resize(path: Path, names: str) -> None:
 
 
 def headers() -> None:
-    """Python's, NumPy's and libc++'s headers as WebAssembly wants them, and emscripten's."""
+    """Python's, NumPy's and libc++'s headers as WebAssembly wants them."""
     import numpy
 
     shutil.rmtree(HEADERS, ignore_errors=True)
@@ -102,19 +102,22 @@ def headers() -> None:
     resize(HEADERS / "python" / "pyconfig.h", SIZES)
     shutil.copytree(numpy.get_include(), HEADERS / "numpy")
     resize(HEADERS / "numpy" / "numpy" / "_numpyconfig.h", NUMPY_SIZES)
-    # Debian's libc++ is that of WASI, without threads; Pyodide's has mutexes, which do nothing there.
+    # Debian's libc++ is that of WASI, without threads; Pyodide's has mutexes, which do nothing.
     (HEADERS / "c++").mkdir()
     site = (LIBCXX / "__config_site").read_text(encoding="utf-8")
     threads = site.replace("_LIBCPP_HAS_NO_THREADS", "_LIBCPP_HAS_THREAD_API_PTHREAD")
     (HEADERS / "c++" / "__config_site").write_text(threads, encoding="utf-8")
-    if not all(map(Path.exists, (EMSCRIPTEN, BINARYEN))):
-        packages = BUILD / "debian"
-        packages.mkdir(parents=True, exist_ok=True)
-        packages.chmod(0o777)  # apt fetches as a user of its own
-        run("apt-get", "-q", "download", "emscripten", "binaryen", cwd=packages)
-        for package in packages.glob("*.deb"):
-            run("dpkg-deb", "-x", package, SYSTEM)
-        shutil.rmtree(packages)
+
+
+def unpack() -> None:
+    """The C library's headers of Debian's emscripten, and Debian's binaryen."""
+    packages = BUILD / "debian"
+    packages.mkdir(parents=True, exist_ok=True)
+    packages.chmod(0o777)  # apt fetches as a user of its own
+    run("apt-get", "-q", "download", "emscripten", "binaryen", cwd=packages)
+    for package in packages.glob("*.deb"):
+        run("dpkg-deb", "-x", package, SYSTEM)
+    shutil.rmtree(packages)
     # The package is older than Pyodide's emscripten, whose seconds have 64 bits.
     types = EMSCRIPTEN / "lib" / "libc" / "musl" / "arch" / "emscripten" / "bits" / "alltypes.h"
     text = types.read_text(encoding="utf-8")
@@ -207,7 +210,10 @@ def main(arguments: list[str]) -> int:
         if lacking:
             print(f"rushlight cannot be built for browsers here; first: {lacking}")
         return bool(lacking)
-    headers()
+    if not all(map(Path.exists, (EMSCRIPTEN, BINARYEN))):
+        unpack()
+    if not HEADERS.exists():
+        headers()
     build()
     made = wheel()
     runtime()
