@@ -40,7 +40,14 @@ NUMPY_SIZES = "NPY_SIZEOF_(?:LONG|PY_INTPTR_T|INTP|UINTP)"
 # the command line, several processes, what writes for TensorBoard or runs a compiler.
 LEFT_OUT = ("__pycache__", "*.so", "*.pyi", "*.cl", "*.md", "rooms", "_frozen")
 LEFT_OUT += ("there", "_there", "_cli", "as_torch.py", "stubs.py", "distributed")
-LEFT_OUT += ("tensorboard", "cpp_extension.py")
+LEFT_OUT += (
+    "tensorboard",
+    "cpp_extension.py",
+    "_doctor_command.py",
+    "_live_server.py",
+    "launch.py",
+)
+LEFT_OUT += ("choices.*", "complex.py", "complex_parts.py", "programs.py")
 # torch.distributed there, as of a PyTorch that is built without.
 ALONE = '''"""Several processes, which a browser does not have."""
 
