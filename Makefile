@@ -17,6 +17,7 @@
 #   make wheel      a wheel in dist/; on Linux a manylinux one
 #   make gpu-bundle build/gpu-bundle: what checks rushlight on a machine with a GPU, see docs/how-to/check-a-gpu.md
 #   make wasm       the wheel for Pyodide, which runs in browsers, in build/wasm/dist; tools/wasm.py says what that needs
+#   make test-wasm  the tests that fit there, in Pyodide under Node: WASM_TESTS_ARGS='--part 5' or paths; with NumPy after `make wasm-numpy`
 #   make aarch64    the core for aarch64 by a cross compiler, and its tests under emulation
 #   make syntax     every native file read by a compiler for Windows and for macOS
 #   make lint       ruff, mypy and clang-format
@@ -34,6 +35,7 @@ SANITIZE_ARGS ?= -n auto --dist worksteal
 BENCH_ARGS ?=
 EXAMPLES_ARGS ?=
 AARCH64_ARGS ?=
+WASM_TESTS_ARGS ?=
 SECONDS ?= 60
 SEED ?= 1
 FUZZ_ARGS ?=
@@ -50,7 +52,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: cuda-check gpu-bundle aarch64 wasm syntax run examples test comparisons sanitize tsan fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
+.PHONY: cuda-check gpu-bundle aarch64 wasm wasm-numpy test-wasm syntax run examples test comparisons sanitize tsan fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -77,8 +79,10 @@ bench-around: $(VENV)/installed $(VENV)/torch
 libraries: $(VENV)-libraries/installed
 	$(VENV)-libraries/bin/python libraries/run.py
 
-# The pages' code runs first, and draws their pictures; warnings of the build are errors.
+# The pages' code runs first, and draws their pictures; warnings of the build are errors. Where the wheel for browsers can be made,
+# programs run on the pages.
 docs: $(VENV)/installed $(VENV)/docs $(VENV)/watch
+	@lacking=$$($(BIN)/python tools/wasm.py --here) && $(MAKE) wasm || echo "no program will run on the pages: $$lacking"
 	$(BIN)/python tools/docs_examples.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "the site: build/site/index.html"
@@ -94,6 +98,12 @@ wasm: build/wasm/.made
 build/wasm/.made: $(VENV)/ready $(VENV)/wasm $(SOURCES) tools/wasm.py $(wildcard tools/browser/*)
 	$(BIN)/python tools/wasm.py
 	@touch $@
+
+wasm-numpy: build/wasm/.made
+	$(BIN)/python tools/wasm_numpy.py
+
+test-wasm: build/wasm/.made
+	$(BIN)/python tools/wasm_tests.py $(WASM_TESTS_ARGS)
 
 syntax: $(VENV)/ready $(VENV)/syntax
 	$(BIN)/python tools/other_systems.py

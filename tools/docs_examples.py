@@ -59,7 +59,8 @@ PROGRAM = "example.py"
 READER = "answer.py"
 
 BLOCK = re.compile(
-    r"(?:^<!-- (?:picture: (?P<picture>[\w.-]+)|not in the browser: (?P<reason>.+)) -->\n\s*)?"
+    r"(?:^<!-- not in the browser: (?P<reason>[^\n]+) -->\n\s*)?"
+    r"(?:^<!-- picture: (?P<picture>[\w.-]+) -->\n\s*)?"
     r"^```python\n(?P<code>.*?)^```$"
     r"(?:\n\s*^```text\n(?P<printed>.*?)^```$)?",
     re.M | re.S,

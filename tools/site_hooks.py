@@ -6,19 +6,30 @@
 - A link to a file that is not part of the site becomes the file's path.
 - In a search a function comes before what is written about it (BOOSTS).
 - A name in `code` that has an entry in the reference links to it: `torch.func.vmap`, `nn.Linear`.
+- Programs of the tutorial and of the how-to pages run on the page (docs/assets/run), where the
+  wheel for Pyodide was built (`make wasm`). `<!-- not in the browser: REASON -->` before a block
+  says why it does not. `<!-- question -->`, `<!-- answer -->` and `<!-- check -->` before three
+  blocks make a question, whose answer the page checks.
+- A content security policy on every page: its own scripts and those in the page, nothing else.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
+import json
 import posixpath
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import api_pages
+import browser_site
+import wasm
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
@@ -47,6 +58,20 @@ SHORT |= {
 
 # The last line of a paragraph before a list.
 LIST = re.compile(r"^((?![-*] |[|#>]|\d+\. )\S.*)\n(?=(?:[-*]|1\.) \S)", re.M)
+
+# Pages whose programs run, by the beginnings of their paths.
+RUN = ("tutorial/", "how-to/")
+# What the worker loads besides the wheel (docs/assets/run/worker.js).
+RUNTIME = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
+RUNTIME += ("pyodide-lock.json",)
+
+CODE = r'<div class="language-python highlight">.*?</div>'
+QUESTION = re.compile(
+    rf"<!-- question -->\s*({CODE})\s*<!-- answer -->\s*({CODE})\s*<!-- check -->\s*({CODE})", re.S
+)
+ELSEWHERE = re.compile(
+    r"<!-- not in the browser: (.*?) -->(\s*(?:<!--.*?-->\s*)?)<div (?=class=\"language-python)"
+)
 
 _anchors: dict[str, str] = {}
 
@@ -104,9 +129,37 @@ def link(found: re.Match[str], path: str, files: Any) -> str:
     return f"`{source}`" if source.endswith(plain) else f"{shown} (`{source}`)"
 
 
+def wheel() -> Path | None:
+    """The wheel for Pyodide, where it was built."""
+    runtime = all((wasm.PYODIDE / name).exists() for name in RUNTIME)
+    return next((wasm.BUILD / "dist").glob("*.whl"), None) if runtime else None
+
+
+def programs(content: str) -> str:
+    """The page's questions, and what its blocks that do not run say."""
+
+    def question(found: re.Match[str]) -> str:
+        starter, answer, check = found.groups()
+        return (
+            f'<div class="question">{starter}'
+            f"<details><summary>An answer</summary>{answer}</details>"
+            f'<template class="check">{re.sub("<[^>]*>", "", check)}</template></div>'
+        )
+
+    content = re.sub(r"<!-- wrong\n.*?-->", "", content, flags=re.S)  # for those who test the check
+    content = QUESTION.sub(question, content)
+    return ELSEWHERE.sub(lambda m: f'{m[2]}<div data-elsewhere="{html.escape(m[1])}" ', content)
+
+
 def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
-    """Link names in `code` to their entries in the reference."""
+    """Questions and programs; link names in `code` to their entries in the reference."""
     here = page.file.src_uri
+    content = content.replace(' style="text-align: right;"', ' class="right"')
+    if here.startswith(RUN):
+        content = programs(content)
+        if wheel():
+            script = posixpath.relpath("assets/run/start.js", posixpath.dirname(here))
+            content += f'<script src="{script}"></script>'
     if here == "changelog.md":  # names there are of their time
         return content
 
@@ -139,10 +192,54 @@ FETCHED = re.compile(
 )
 
 
+INLINE = re.compile(r"<(script|style)(?![^>]*(?:\bsrc=|application/json))[^>]*>(.*?)</\1>", re.S)
+POLICY = (
+    "default-src 'self'; script-src 'self'{script}; style-src 'self'{style}; "
+    "img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'"
+)
+
+
+def policy(page: str) -> str:
+    """The content security policy of a page: what stands in it may run, by its hash."""
+    hashes: dict[str, set[str]] = {"script": set(), "style": set()}
+    for kind, text in INLINE.findall(page):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        hashes[kind].add(f" 'sha256-{digest}'")
+    return POLICY.format(**{kind: "".join(sorted(found)) for kind, found in hashes.items()})
+
+
+def protect(path: Path) -> None:
+    """Write a page's policy into the page, unless the page has one of its own."""
+    page = path.read_text(encoding="utf-8")
+    if "Content-Security-Policy" not in page:
+        meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(page)}">'
+        page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">{meta}', 1)
+        path.write_text(page, encoding="utf-8")
+
+
+def bring_runtime(folder: Path) -> None:
+    """Copy Pyodide and the wheel into the site, with the list that the worker reads."""
+    built = wheel()
+    if built is None:
+        return
+    folder.mkdir(exist_ok=True)
+    sources = [built, *(wasm.PYODIDE / name for name in RUNTIME)]
+    for source in sources:
+        shutil.copy2(source, folder)
+    total = sum(s.stat().st_size for s in sources if s.suffix not in (".js", ".mjs"))
+    listed = json.dumps({"wheel": built.name, "total": total})
+    (folder / "files.json").write_text(listed, encoding="utf-8")
+    browser_site.bundle(folder.parent / "assets" / "run")
+
+
 def on_post_build(config: Any) -> None:
-    """The site asks nothing of the network."""
+    """Python for the pages; policies. The site asks nothing of the network."""
+    site = Path(config["site_dir"])
+    bring_runtime(site / "run")
+    for path in site.rglob("*.html"):
+        protect(path)
     found = []
-    for path in sorted(Path(config["site_dir"]).rglob("*")):
+    for path in sorted(site.rglob("*")):
         if path.suffix in (".html", ".css"):
             text = path.read_text(encoding="utf-8")
             found += [f"{path}: {''.join(m.groups(''))}" for m in FETCHED.finditer(text)]

@@ -14,7 +14,11 @@ namespace rushlight {
 // The first accelerator, and with the numbers above it the others (devices/device.h).
 enum class DeviceType : uint8_t { Cpu, Meta, Accelerator };
 constexpr int kMostAccelerators = 16;
+#ifdef __EMSCRIPTEN__  // no browser lends one: what is for them alone is left out by the compiler
+inline bool is_accelerator(DeviceType) { return false; }
+#else
 inline bool is_accelerator(DeviceType device) { return device >= DeviceType::Accelerator; }
+#endif
 inline int accelerator_number(DeviceType device) { return static_cast<int>(device) - static_cast<int>(DeviceType::Accelerator); }
 inline DeviceType accelerator_at(int number) { return static_cast<DeviceType>(static_cast<int>(DeviceType::Accelerator) + number); }
 const char* device_name(DeviceType device);

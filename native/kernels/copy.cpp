@@ -269,7 +269,8 @@ V interleave(V a, V b, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(a, b, kFirst + I / 2 + I % 2 * kLanes...);
 }
 
-// Rows in registers become columns by as many perfect shuffles as it takes bits to count them.
+// Rows in registers become columns by as many perfect shuffles as it takes bits to count them. Unrolled where this file is
+// compiled for its size, too: else the registers lie in memory.
 template <class T>
 void transpose_square(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride) {
   typedef T Register __attribute__((vector_size(16)));
@@ -278,15 +279,19 @@ void transpose_square(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t
   for (int j = 0; j < kSide; j += kLanes) {
     for (int i = 0; i < kSide; i += kLanes) {
       Register rows[kLanes], next[kLanes];
+#pragma GCC unroll 16
       for (int k = 0; k < kLanes; ++k)
         std::memcpy(&rows[k], from + (j + k) * from_stride + i * static_cast<ptrdiff_t>(sizeof(T)), sizeof(Register));
+#pragma GCC unroll 16
       for (int step = 1; step < kLanes; step *= 2) {
+#pragma GCC unroll 16
         for (int k = 0; k < kLanes / 2; ++k) {
           next[2 * k] = interleave<false>(rows[k], rows[k + kLanes / 2], std::make_integer_sequence<int, kLanes>());
           next[2 * k + 1] = interleave<true>(rows[k], rows[k + kLanes / 2], std::make_integer_sequence<int, kLanes>());
         }
         std::memcpy(rows, next, sizeof rows);
       }
+#pragma GCC unroll 16
       for (int k = 0; k < kLanes; ++k) std::memcpy(&square[i + k][j], &rows[k], sizeof(Register));
     }
   }

@@ -4,7 +4,7 @@
 #ifdef _WIN32
 #define NOMINMAX
 #include <windows.h>
-#else
+#elif !defined(__EMSCRIPTEN__)
 #include <dlfcn.h>
 #endif
 
@@ -14,13 +14,15 @@ namespace rushlight {
 inline void* open_library(const char* path) {
 #ifdef _WIN32
   return reinterpret_cast<void*>(LoadLibraryA(path));
+#elif defined(__EMSCRIPTEN__)  // a browser has none: what only a library needs is left out by the compiler
+  return (void)path, nullptr;
 #else
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 #endif
 }
 
 inline const char* not_opened() {
-#ifdef _WIN32
+#if defined(_WIN32) || defined(__EMSCRIPTEN__)
   return "the library cannot be opened";
 #else
   return dlerror();
@@ -30,6 +32,8 @@ inline const char* not_opened() {
 inline void* symbol_of(void* library, const char* name) {
 #ifdef _WIN32
   return reinterpret_cast<void*>(GetProcAddress(reinterpret_cast<HMODULE>(library), name));
+#elif defined(__EMSCRIPTEN__)
+  return (void)library, (void)name, nullptr;
 #else
   return dlsym(library, name);
 #endif

@@ -3,6 +3,8 @@
 // Every element type is read as integers, its keys, which have the order of the elements: NaN is the largest, -0 is 0. Steps are in
 // bytes. A function is false, or -1, where there is no memory.
 #pragma once
+#include <algorithm>
+
 #include "kernels/kernels.h"
 
 namespace rushlight {
@@ -20,7 +22,7 @@ enum class Choice : uint8_t { First, Kth, Median, NanMedian, Mode };
 // Whether elements of a type have keys.
 bool has_keys(DType dtype);
 // The longest line that has numbers for its places; lines of 8 bytes an element have no limit.
-constexpr ptrdiff_t kLongestLine = 0xffffffff;
+constexpr ptrdiff_t kLongestLine = std::min<int64_t>(0xffffffff, PTRDIFF_MAX);
 
 // places: of each line what was chosen, `k` for First and one else. Equal elements keep their order, also where it descends.
 bool choose(DType dtype, Choice choice, ptrdiff_t k, bool descending, const Lines& lines, int64_t* places);

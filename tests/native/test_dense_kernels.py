@@ -737,7 +737,7 @@ def test_pooling_errors():
     with pytest.raises(RuntimeError, match="pad should be at most half of effective kernel size"):
         kernels.max_pool(x, (2, 2), 1, 2, 1, False)
     with pytest.raises(IndexError):
-        kernels.max_pool_backward(x, np.full((1, 1, 3, 3), 99), (1, 1, 3, 3), 2)
+        kernels.max_pool_backward(x, np.full((1, 1, 3, 3), 99, np.int64), (1, 1, 3, 3), 2)
     with pytest.raises(ValueError):
         kernels.max_pool_backward(x, np.zeros((1, 1, 3, 3), np.int64), (2, 1, 3, 3), 2)
 
@@ -817,7 +817,7 @@ def test_class_losses_equal_torch(dtype, reduction, weighted):
 
 
 def test_class_losses_of_other_arguments():
-    x, t = np.zeros((2, 3), np.float32), np.array([0, 2])
+    x, t = np.zeros((2, 3), np.float32), np.array([0, 2], np.int64)
     assert kernels.nll_loss(x, t, None, -100, 1) is not NotImplemented
     assert kernels.nll_loss(x, t + 1, None, -100, 1) is NotImplemented  # 3 is no class
     with pytest.raises(IndexError, match="Target 3 is out of bounds"):  # as its definition says

@@ -306,7 +306,7 @@ def logits(seed=0):
 
 def test_classification_losses():
     x, logp = logits()
-    target = np.array([0, 1, 2, 3, 1, 2])
+    target = np.array([0, 1, 2, 3, 1, 2], np.int64)
     picked = -logp[np.arange(6), target]
     t, y = torch.from_numpy(x), torch.from_numpy(target)
     close(nn.CrossEntropyLoss()(t, y), picked.mean())

@@ -232,7 +232,8 @@ def pad_packed_sequence(
     batch = sizes[0]
     rest = tuple(data.shape[1:])
     # Step t of sequence i is row t * batch + i, and those that are there stand in the same order.
-    at = np.flatnonzero(np.arange(batch) < np.array(sizes)[:, None])
+    there = np.flatnonzero(np.arange(batch) < np.array(sizes)[:, None])
+    at = there.astype(np.int64)  # whatever NumPy counts with
     padded = data.new_full((length, batch, *rest), padding_value).flatten(0, 1)
     padded = padded.index_copy(0, rl.from_numpy(at).to(data.device), data)
     padded = padded.reshape(length, batch, *rest)

@@ -64,7 +64,7 @@ def _owners(lengths: Array, size: int) -> tuple[Array, Array]:
     rows = lengths.reshape(-1, lengths.shape[-1])
     ids = np.zeros((len(rows), size), np.int64)
     for row, sizes in zip(ids, rows, strict=True):
-        owner = np.repeat(np.arange(len(sizes)), sizes)
+        owner = np.repeat(np.arange(len(sizes)), np.asarray(sizes, np.intp))
         row[: len(owner)] = owner
     inside = np.arange(size) < rows.sum(-1, keepdims=True)
     shape = (*lengths.shape[:-1], size)

@@ -130,7 +130,7 @@ def _gradient(
         time, batch, classes = out.shape
         row = np.arange(time * batch).reshape(time, batch, 1) * classes
         place = (row + chain.states).ravel()
-        out -= np.bincount(place, shares.ravel(), out.size).reshape(out.shape)
+        out -= np.bincount(np.asarray(place, np.intp), shares.ravel(), out.size).reshape(out.shape)
         out *= g.astype(np.float64)[:, None]
     out[:, np.isinf(loss)] = 0.0 if zero_infinity else np.nan
     out[np.arange(time)[:, None] >= steps] = 0.0

@@ -186,7 +186,7 @@ def _with_sparse_gradient(weight: Tensor, indices: Tensor, padding_idx: int, sca
 
 
 def _embedding_scaled_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array:
-    counts = np.bincount(indices.reshape(-1), minlength=n)
+    counts = np.bincount(np.asarray(indices.reshape(-1), np.intp), minlength=n)
     share = widened(g) / counts[indices][..., None].astype(widened(g).dtype)
     sums = _kernels.embedding_backward(share, indices, padding_idx, n)
     if sums is NotImplemented:
@@ -425,7 +425,7 @@ def embedding_bag(
     rows = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
-    bag = np.repeat(np.arange(starts.size), ends - starts)
+    bag = np.repeat(np.arange(starts.size, dtype=np.int64), np.asarray(ends - starts, np.intp))
     kept = np.ones(total, bool)
     if padding_idx is not None:
         kept = _seen(indices) != _row(padding_idx, weight.shape[0])
@@ -435,7 +435,7 @@ def embedding_bag(
         rows = rows.masked_fill(of(rows).tensor(~kept[:, None]), 0.0)
     sums = _embedding_transpose(rows, of(rows).tensor(bag), -1, starts.size)
     if mode == "mean":
-        counts = np.maximum(np.bincount(bag[kept], minlength=starts.size), 1)
+        counts = np.maximum(np.bincount(np.asarray(bag[kept], np.intp), minlength=starts.size), 1)
         sums = sums / of(sums).tensor(counts.astype(weight.dtype.numpy)[:, None])
     return sums
 

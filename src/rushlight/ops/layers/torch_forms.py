@@ -200,7 +200,7 @@ def _where_bags_are(indices: Tensor, offsets: Tensor, last: bool) -> tuple[Any, 
     if last:
         starts = starts[:-1]
     sizes = np.diff(starts, append=indices.shape[0])
-    return np.repeat(np.arange(starts.size), sizes), sizes
+    return np.repeat(np.arange(starts.size, dtype=np.int64), np.asarray(sizes, np.intp)), sizes
 
 
 @_form
@@ -237,7 +237,8 @@ def embedding_bag(
     counted = np.ones(rows.shape, bool)
     if padding_idx is not None:
         counted = rows != padding_idx % weight.shape[0]
-        sizes = np.bincount(bag[counted], minlength=len(sizes))[: len(sizes)]
+        seen = np.bincount(np.asarray(bag[counted], np.intp), minlength=len(sizes))
+        sizes = seen[: len(sizes)].astype(np.int64)
     tensor = of(weight).tensor
     if name == "max":
         most = np.zeros((len(sizes), weight.shape[1]), np.int64)

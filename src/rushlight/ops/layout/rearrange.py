@@ -219,7 +219,7 @@ def _repeated_places(counts: Array, output_size: int | None) -> Array:
             f"repeats make {int(total)}."
         )
     allocate((int(total),), np.int64)
-    return np.repeat(np.arange(counts.size), counts)
+    return np.repeat(np.arange(counts.size, dtype=np.int64), np.asarray(counts, np.intp))
 
 
 def _repeated_index(repeats: Any, counts: Array, output_size: Any) -> Any:

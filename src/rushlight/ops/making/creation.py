@@ -636,6 +636,7 @@ def _triangle(name: str, lower: bool, doc: str) -> None:
         if not where.has_memory:
             return leaf(where.made((2, total), wanted), how)
         result = allocate((2, total), wanted.numpy)
+        counts = np.asarray(counts, np.intp)
         result[0] = np.repeat(rows, counts)
         result[1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts - first, counts)
         return leaf(where.tensor(result), how)

@@ -303,7 +303,7 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
         way = widened(rounded(inside - first, a))
         way = widened(rounded(way * many, a))
         way = widened(rounded(way / widened(rounded(last - first, a)), a))
-    place = np.minimum(way.astype(np.int64), bins - 1)
+    place = np.minimum(way.astype(np.intp), bins - 1)
     return np.bincount(place, minlength=bins).astype(a.dtype)
 
 
@@ -328,6 +328,7 @@ def _bincount(a: Array, weights: Array | None, minlength: int) -> Array:
             "maximum value of input overflowed, it should be < 9223372036854775807 but got "
             "9223372036854775807"
         )
+    a = np.asarray(a, np.intp)
     if weights is not None:
         if weights.shape != a.shape:
             raise RuntimeError("weights should be 1-d and have the same length as input")

@@ -3,7 +3,8 @@
 As text: `tree`, `saved`, `why_no_grad`, `unused`. As pictures: `svg`, `dot`, and `graph`, which a
 notebook shows. As a page to walk through: `page`, and the command `rushlight explain SCRIPT`. A
 training run as it goes: `watch`, and `rushlight run --watch SCRIPT`. Where its time goes:
-`profile`, and the command `rushlight profile SCRIPT`.
+`profile`, and the command `rushlight profile SCRIPT`. A program that shows pictures and numbers
+while it runs, on a page of the site, too: `show` and `live`.
 
 Leaves and results have the names of the program's variables; `names=` takes a module, or a dict of
 names to tensors, where these are to go first. Nothing here costs a program that does not use it.
@@ -19,6 +20,7 @@ from ._names import shown_name
 from ._profile import profile
 from ._saved import SavedRow, SavedTable, saved
 from ._scopes import Recording, graph_of, recording
+from ._shown import live, show
 from ._text import Markup, Shown, Text, tree
 from ._watch import watch
 from ._why import Unused, UnusedRow, unused, why_no_grad
@@ -38,11 +40,13 @@ __all__ = [
     "UnusedRow",
     "dot",
     "graph",
+    "live",
     "op",
     "page",
     "profile",
     "recording",
     "saved",
+    "show",
     "shown_name",
     "svg",
     "tree",

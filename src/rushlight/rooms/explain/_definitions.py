@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from importlib import import_module
@@ -105,6 +106,8 @@ def _batching(entry: Entry) -> str:
 
 
 def _there(entry: Entry) -> str:
+    if sys.platform == "emscripten":  # its kernels are not in a browser's wheel
+        return _NONE
     if entry.kind == "pointwise":
         return "the interpreter of pointwise programs"
     kernels = import_module("rushlight._devices.there")
