@@ -33,7 +33,7 @@ template <class R>
 struct Rotation {
   R c, s;
 };
-// What takes (f, g) to (r, 0).
+// The rotation that takes (f, g) to (r, 0).
 template <class R>
 Rotation<R> rotation(R f, R g, R& r) {
   if (g == 0) return r = f, Rotation<R>{1, 0};

@@ -56,7 +56,7 @@ class Shown:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self)))
+        return (_answer(operator.getitem, self, i) for i in range(len(self)))
 
     @property
     def flat(self) -> list[Any]:

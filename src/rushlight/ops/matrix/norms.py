@@ -263,7 +263,7 @@ def _extreme(values: Tensor, ord: int, dim: int, keepdim: bool) -> Tensor:
             f"A matrix of shape {listed(shape)} has no smallest norm."
         )
     shape[dim : dim + 1] = [1] if keepdim else []
-    return of(values).made(shape, values._form.dtype, 0)
+    return of(values).made(tuple(shape), values._form.dtype, 0)
 
 
 _NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {got.scalar_name}"

@@ -110,7 +110,7 @@ def raises(f: Callable[[Array], Any]) -> Callable[[Array], bool]:
 
 
 def failure(info: Tensor) -> tuple[int, int] | None:
-    """The number, from 0, of the first matrix of a stack that failed, and what `info` has of it."""
+    """The place of the first matrix that failed in its stack, from 0, and its `info`."""
     if not anywhere(info != 0):
         return None
     return next((i, n) for i, n in enumerate(info.reshape(-1).tolist()) if n)
