@@ -71,7 +71,7 @@ def test_saved_with_one_and_loaded_with_another(writer, reader, weights_only):
     file.seek(0)
     assert found == facts(writer.load(file, weights_only=weights_only))
     assert found["typed"] == ("TypedStorage", [0.0, 1.0, 2.0, 3.0]) and found["shares"]
-    assert found["bytes"] == ("TypedStorage", list(np.arange(3).view(np.uint8)))
+    assert found["bytes"] == ("TypedStorage", list(np.arange(3, dtype=np.int64).view(np.uint8)))
     assert len(found["state"]) == 2
 
 
@@ -227,7 +227,7 @@ def test_archives_of_any_size_are_read_by_others(tmp_path, monkeypatch, far, nam
         assert archive.testzip() is None
         names = [each.partition("/")[2] for each in archive.namelist()]
         assert names == ["data.pkl", "byteorder", "data/0", "data/1", "data/2", "version"]
-        assert archive.read(archive.namelist()[2]) == np.arange(100).tobytes()
+        assert archive.read(archive.namelist()[2]) == np.arange(100, dtype=np.int64).tobytes()
         assert all(each.header_offset >= 0 for each in archive.infolist())
     loaded = rushlight.load(tmp_path / name)
     assert all(rushlight.equal(loaded[key], state[key]) for key in state)

@@ -2,11 +2,13 @@
 
 import json
 import os
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
+import js
 import pytest
 
 OURS = ("/repo/tests/", "/site/rushlight/")
@@ -55,7 +57,14 @@ class Teller:
         return report
 
 
+def process_time() -> float:
+    """Seconds of this process: Pyodide's own counts those in which others ran, too."""
+    used = js.process.cpuUsage()
+    return float(used.user + used.system) / 1e6
+
+
 def run(asked: str, tell: Callable[[str], None]) -> None:
+    time.process_time = process_time
     os.chdir("/repo")
     options = ["--capture=sys", "-pno:cacheprovider", "-pno:faulthandler", "--tb=short"]
     pytest.main([*options, *json.loads(asked)], plugins=[Teller(tell)])

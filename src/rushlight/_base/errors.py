@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import builtins
-import os
+import contextlib
+import functools
 import sys
 import warnings
 from types import FrameType
@@ -24,9 +25,7 @@ __all__ = [
 ]
 
 # Python's own files that stand between the program and the library.
-_BETWEEN = tuple(
-    os.path.join(os.path.dirname(os.__file__), f"{n}.py") for n in ("contextlib", "functools")
-)
+_BETWEEN = (contextlib.__file__, functools.__file__)
 
 
 class OutOfMemoryError(RuntimeError):

@@ -30,7 +30,10 @@ from .._core import Tensor
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _IMPORTS = "<frozen importlib"
-_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+# Python's own library. In a browser most of it is in an archive, and os beside that.
+_STANDARD = tuple(
+    os.path.dirname(os.path.abspath(file)) + os.sep for file in (os.__file__, functools.__file__)
+)
 
 # Files of the library whose functions compute. Code of all others ends capture.
 _COMPUTES = (
@@ -128,7 +131,6 @@ def _is_within_pure(frame: FrameType | None) -> bool:
     return False
 
 
-_STDLIB = os.path.dirname(os.__file__) + os.sep
 _WEAK = ("_weakrefset.py", "weakref.py")
 _OF_LOCKS = ("__enter__", "__exit__", "acquire", "release")
 Scope = tuple[CodeType, dict[str, Any]]  # code, and the globals that it ran with
@@ -241,7 +243,7 @@ def is_librarys(code: CodeType) -> bool:
 
 def is_pythons(code: CodeType) -> bool:
     """Whether code is of Python's own library."""
-    return code.co_filename.startswith(("<frozen ", _STDLIB))
+    return code.co_filename.startswith(("<frozen ", *_STANDARD))
 
 
 def place(frame: FrameType | None) -> str:
@@ -249,7 +251,7 @@ def place(frame: FrameType | None) -> str:
     fallback = frame
     while frame is not None:
         name = frame.f_code.co_filename
-        if not is_librarys(frame.f_code) and not name.startswith((_STANDARD, "<frozen")):
+        if not is_librarys(frame.f_code) and not name.startswith((*_STANDARD, "<frozen")):
             break
         frame = frame.f_back
     frame = frame or fallback
