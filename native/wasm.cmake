@@ -11,6 +11,7 @@ find_program(WASM_LD NAMES wasm-ld-19 REQUIRED)
 
 set(CMAKE_CXX_COMPILER_TARGET wasm32-unknown-emscripten)
 string(JOIN " " CMAKE_CXX_FLAGS_INIT
+  -Wno-bitwise-conditional-parentheses -Wno-bitwise-instead-of-logical -Wno-pass-failed  # conditions of vectors, too
   -fPIC -fwasm-exceptions -msimd128 -mbulk-memory -mnontrapping-fptoint -nostdinc++
   -isystem ${RUSHLIGHT_WASM_HEADERS}/c++ -isystem /usr/lib/llvm-19/include/wasm32-wasi/c++/v1
   -isystem ${RUSHLIGHT_EMSCRIPTEN}/lib/libc/musl/include -isystem ${RUSHLIGHT_EMSCRIPTEN}/lib/libc/musl/arch/emscripten
