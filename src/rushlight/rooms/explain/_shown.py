@@ -75,7 +75,10 @@ def live(**numbers: float) -> None:
     over `step`, or over the calls. Elsewhere nothing happens: see `watch`, which needs no call.
 
     >>> for step in range(3):
-    ...     torch.explain.live(step=step, loss=torch.tensor(1 / (step + 1)))
+    ...     loss = torch.tensor(1 / (step + 1))
+    ...     torch.explain.live(step=step, loss=loss)
+    >>> loss
+    tensor(0.3333)
     """
     to_page = _of_page("live")
     if to_page is not None:
