@@ -97,7 +97,7 @@ def _asked(name: str) -> Callable[..., Any]:
     return lambda *given: _answer(function, *given)
 
 
-for _name in "lt le gt ge eq ne and_ or_ invert neg getitem".split():
+for _name in "lt le gt ge eq ne and_ or_ invert neg getitem add".split():
     setattr(Shown, f"__{_name.rstrip('_')}__", _asked(_name))
 
 _TYPES = "bool_ uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128"
@@ -119,11 +119,15 @@ def _shown(value: Any) -> Any:
     return Shown(value) if isinstance(value, _core.Tensor) else value
 
 
-def refuse(function: Callable[..., Any], given: tuple[Any, ...]) -> None:
-    """Raises what the definition raises of such arguments, or that NumPy is missing."""
+def refuse(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    """Raises what the definition raises of such arguments, or that NumPy is missing.
+
+    NotImplemented where a kernel says so: the definition is asked next.
+    """
     before = stand_ins.set(_NUMPYS)
     try:
-        function(*_shown(given))
+        if function(*_shown(given)) is NotImplemented:
+            return NotImplemented
     except ModuleNotFoundError:
         pass
     except (IndexError, NotImplementedError, RuntimeError, ValueError):
