@@ -1,6 +1,7 @@
 """Ops in Pyodide give what they give in CPython: ops_sweep.py, run in both, line by line.
 
-Skipped without the wheel (`make wasm`).
+Calls that ask for NumPy there are left out: tests/test_late_numpy.py lists them. Skipped without the
+wheel (`make wasm`).
 """
 
 import json
@@ -66,6 +67,7 @@ def test_each_op_gives_the_same(lines):
     wrong = {
         call: f"{call}: {native.get(call)} natively, {there.get(call)} in Pyodide"[:600]
         for call in {**native, **there}
+        if there.get(call, ())[:1] != ["ModuleNotFoundError"]
         if len(native.get(call, ())) != len(there.get(call, ()))
         or not all(map(alike, native[call], there[call]))
     }
