@@ -9,8 +9,9 @@ import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "table"))
-import rushlight as torch
 from composites import COMPOSITES
+
+import rushlight as torch
 from rushlight.ops import OPS
 
 TYPES = "float32 float64 bfloat16 float16 complex64 int64 int32 uint8 bool"
@@ -29,7 +30,7 @@ class Make:
             return torch.randint(int(low or 0), 4 if high is None else int(high), shape)
         if kind == "bool":
             return torch.rand(shape) < 0.5
-        low, high = (d if n is None else n for n, d in zip((low, high), self.domain))
+        low, high = (d if n is None else n for n, d in zip((low, high), self.domain, strict=True))
         wanted = self.dtype if kind in ("", "fixed") else getattr(torch, kind)
         made = (torch.rand(shape, dtype=torch.float64) * (high - low) + low).to(wanted)
         differentiable = wanted.is_floating_point or wanted.is_complex
