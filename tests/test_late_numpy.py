@@ -283,7 +283,7 @@ NEEDS_NUMPY_IN = {
 
 
 def test_ops_of_each_type_without_numpy(tmp_path):
-    """Forwards and backwards; what is refused is refused with torch's words, not for lack of NumPy."""
+    """Forwards and backwards; what is refused is refused with torch's words."""
     sweep = Path(__file__).parent / "website" / "ops_sweep.py"
     results = tmp_path / "results"
     output(
