@@ -60,6 +60,15 @@ def is_available() -> bool:
 def is_initialized() -> bool:
     """Whether there are several processes: no."""
     return False
+
+
+def __getattr__(name):
+    from ._base.browser import not_in_browser
+
+    if not name.islower() or name.startswith("_"):
+        raise AttributeError(f"torch.distributed.{name} is not in a browser")
+    instead = "train in one, and give a DistributedSampler num_replicas and rank."
+    return lambda *args, **more: not_in_browser(f"torch.distributed.{name}()", instead)
 '''
 
 

@@ -582,8 +582,8 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
     }
     PyObject* f = callbacks.fitted_number.get();
     if (!f) return -1;
-    PyObject* descr = descr_object(common);
-    Ref number(descr ? PyObject_CallFunctionObjArgs(f, o, descr, nullptr) : nullptr);
+    PyObject* type = dtype_object(common);
+    Ref number(type ? PyObject_CallFunctionObjArgs(f, o, type, nullptr) : nullptr);
     if (!*owned) std::copy_n(slots, op->n_params, fitted);
     if (keep(number, owned) < 0) return -1;
     fitted[i] = number.get();
@@ -617,8 +617,8 @@ int check_integer_power(PyObject* exponent, DType common) {
   }
   if (surely_fits(exponent, common)) return 0;
   PyObject* f = callbacks.fitted_number.get();
-  PyObject* descr = f ? descr_object(common) : nullptr;
-  return descr && Ref(PyObject_CallFunctionObjArgs(f, exponent, descr, nullptr)) ? 0 : -1;
+  PyObject* type = f ? dtype_object(common) : nullptr;
+  return type && Ref(PyObject_CallFunctionObjArgs(f, exponent, type, nullptr)) ? 0 : -1;
 }
 
 template <class T>

@@ -245,12 +245,13 @@ PyObject* to_write(PyObject*, PyObject* o) {
 PyObject* write_values(PyObject*, PyObject* args) {
   PyObject *o, *array;
   if (!PyArg_ParseTuple(args, "OO", &o, &array)) return nullptr;
-  if (!is_tensor(o) || !is_array(array)) {
-    PyErr_SetString(PyExc_TypeError, "write_values(tensor, array)");
+  const bool given = is_tensor(array) && !(as_tensor(array)->flags & kWrapped);
+  if (!is_tensor(o) || !(given || is_array(array))) {
+    PyErr_SetString(PyExc_TypeError, "write_values(tensor, array): the values are an array or a plain tensor");
     return nullptr;
   }
   if (as_tensor(o)->array_ == array) Py_RETURN_NONE;
-  const Owned<Tensor> values(tensor_of(Py_NewRef(array)));
+  const Owned<Tensor> values(given ? values_of(as_tensor(array)) : tensor_of(Py_NewRef(array)));
   if (!values || put_values(as_tensor(o), values.get()) < 0) return nullptr;
   Py_RETURN_NONE;
 }

@@ -21,11 +21,9 @@ from ._base.device import device as Device
 from ._base.dtypes import dtype
 from ._base.errors import warn
 from ._base.late import late
-from ._base.outside import np, np_types
 from ._core import Tensor
-from ._devices import open_accelerator
+from ._devices import open_accelerator, over
 from .ops.making.casts import CASTS
-from .ops.making.from_data import from_numpy
 from .ops.making.from_data import tensor as _tensor
 
 __all__ = ["TypedStorage", "UntypedStorage"]
@@ -272,10 +270,10 @@ def _from_buffer(
     return made
 
 
-class _Shared(mmap.mmap):
-    """A file's memory, to which writes go."""
+class _Mapped(mmap.mmap):
+    """A file's memory, to which writes go; or a copy of what is written."""
 
-    filename: str
+    filename: str | None = None
 
 
 def mapped(filename: str | os.PathLike[str], shared: bool, nbytes: int) -> Tensor:
@@ -296,13 +294,12 @@ def mapped(filename: str | os.PathLike[str], shared: bool, nbytes: int) -> Tenso
             f"file <{path}> size <{have}> is smaller than the required mapping size <{nbytes}>"
         )
     if not nbytes:
-        return from_numpy(np.empty(0, np.uint8))
-    if not shared:
-        return from_numpy(np.memmap(path, np.uint8, "c", shape=(nbytes,)))
-    with open(path, "r+b") as file:
-        memory = _Shared(file.fileno(), nbytes)
-    memory.filename = path
-    return from_numpy(np.frombuffer(memory, np.uint8))
+        return over(bytearray(), dtypes.uint8, (0,))
+    access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+    with open(path, "r+b" if shared else "rb") as file:
+        memory = _Mapped(file.fileno(), nbytes, access=access)
+    memory.filename = path if shared else None
+    return over(memory, dtypes.uint8, (nbytes,))
 
 
 def _from_file(
@@ -314,10 +311,7 @@ def _from_file(
 
 def _filename(self: Any) -> str | None:
     owner = self._owner
-    while isinstance(owner, np_types.ndarray):
-        owner = owner.base
-    memory = getattr(owner, "obj", None)
-    return memory.filename if isinstance(memory, _Shared) else None
+    return owner.filename if isinstance(owner, _Mapped) else None
 
 
 def never(doc: str) -> property:

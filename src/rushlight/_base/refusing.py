@@ -102,7 +102,7 @@ def _asked(name: str) -> Callable[..., Any]:
     return lambda *given: _answer(function, *given)
 
 
-for _name in "lt le gt ge eq ne and_ or_ invert neg getitem".split():
+for _name in "lt le gt ge eq ne and_ or_ invert neg getitem add".split():
     setattr(Shown, f"__{_name.rstrip('_')}__", _asked(_name))
 
 
@@ -123,6 +123,7 @@ _NUMPYS = {
     "argwhere": lambda a: _answer(_own(a).nonzero),
     "count_nonzero": lambda a: _answer(_own(a).count_nonzero),
     "where": _where,
+    "errstate": lambda **_: nullcontext(),
 }
 
 
@@ -132,11 +133,15 @@ def _shown(value: Any) -> Any:
     return Shown(value) if isinstance(value, _core.Tensor) else value
 
 
-def refuse(function: Callable[..., Any], given: tuple[Any, ...]) -> None:
-    """Raises what the definition raises of such arguments, or that NumPy is missing."""
+def refuse(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    """Raises what the definition raises of such arguments, or that NumPy is missing.
+
+    NotImplemented where a kernel says so: the definition is asked next.
+    """
     before = stand_ins.set(_NUMPYS)
     try:
-        function(*_shown(given))
+        if function(*_shown(given)) is NotImplemented:
+            return NotImplemented
     except ModuleNotFoundError:
         pass
     except (IndexError, NotImplementedError, RuntimeError, ValueError):

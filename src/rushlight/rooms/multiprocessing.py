@@ -16,6 +16,7 @@ from multiprocessing import *  # noqa: F403
 from typing import Any, NoReturn
 
 from ._base import shared as reductions
+from ._base.browser import IN_BROWSER as _IN_BROWSER
 from ._base.browser import not_in_browser as _not_in_browser
 from ._base.missing import missing_name as _missing_name
 
@@ -32,6 +33,16 @@ __all__ = [
     "spawn",
     "start_processes",
 ]
+
+
+def _refusing(name: str) -> Callable[..., None]:
+    instead = "call the function itself."
+    return lambda *args, **more: _not_in_browser(f"multiprocessing.{name}()", instead)
+
+
+if _IN_BROWSER:
+    _STARTING = ("JoinableQueue", "Manager", "Pipe", "Pool", "Process", "Queue", "SimpleQueue")
+    globals().update({name: _refusing(name) for name in _STARTING})
 
 _STRATEGIES = {"file_descriptor"}
 

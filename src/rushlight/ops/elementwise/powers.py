@@ -22,7 +22,8 @@ from .selection import unless, where
 
 
 def _power(a: Array, b: Array | int) -> Array:
-    if a.dtype.kind in "iub" and np.asarray(b).dtype.kind in "iu" and np.any(b < 0):
+    whole = isinstance(b, int) or np.asarray(b).dtype.kind in "iu"
+    if whole and a.dtype.kind in "iub" and (b < 0 if isinstance(b, int) else np.any(b < 0)):
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return np.power(a, b)
 
@@ -105,7 +106,6 @@ _pow_number = _pow_of_number(
     "_pow_number(input: Tensor, exponent: Tensor | Number)",
     kernel="pow",
     reference=_power,
-    reference_for="int",
     refuses=_POW,
     integer_power=True,
     numbers_round=True,

@@ -225,11 +225,10 @@ def _write_index_fill(x: Array, dim: int, index: Array, value: Array | float) ->
         raise RuntimeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         )
-    element = cell(value, x.dtype)
     size = x.shape[dim] if x.ndim else 1
-    low = index + size
-    _in_range(np.where(index < 0, low, index), size, _out_of_bounds(dim, size, IndexError))
-    _write_slices(x, dim, index, element, False)
+    from_start = np.where(index < 0, index + size, index)
+    _in_range(from_start, size, _out_of_bounds(dim, size, IndexError))
+    _write_slices(x, dim, index, cell(value, x.dtype), False)
 
 
 def _without(g: Tensor, dim: int, index: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from typing import Any
 
 from ... import _core
 from ..._base import dtypes
-from ..._base.dtypes import dtype, int8, int64, uint8
+from ..._base.dtypes import dtype, float64, int8, int64, uint8
 from ..._base.errors import warn
 from ..._base.outside import np, np_types
 from ..._core import Op
@@ -29,12 +29,12 @@ from ..elementwise.selection import copy_, expanded_warning, fill_
 from ..layout.shape import unsqueeze
 from ..layout.slices import select, slice_op
 from ..making.copies import alias
-from ..table.arrays import Array, anywhere, cell, elements, unshared
+from ..table.arrays import Array, anywhere, elements, held_number, unshared
 from ..table.kinds import linear
 from ..table.reference import add_method
 from ..table.signature import Tensor
 
-__all__ = ["get_item", "index_put", "scalar_array", "set_item"]
+__all__ = ["get_item", "index_put", "set_item"]
 
 _kernels = _core.kernels
 _Tensor: Any = _core.Tensor
@@ -432,14 +432,13 @@ def get_item(x: Tensor, key: Any) -> Tensor:
 _NUMBERS = (bool, int, float, complex, np_types.integer)
 
 
-def scalar_array(value: complex, dtype: Any) -> Array:
-    """A Python number as a 0-d ndarray of a NumPy dtype; torch's error where it does not fit."""
+def _element(x: Tensor, value: complex) -> Tensor:
+    """A Python number as a tensor of one element, as x; torch's error where it does not fit."""
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
-    if dtype.itemsize == 2 and dtype.kind in "fV":
-        with np.errstate(all="ignore"):
-            return cell(value, np.dtype(np.float64)).astype(np.float32).astype(dtype)
-    return cell(value, dtype)
+    kind = x._form.dtype
+    half = kind.is_floating_point and kind.itemsize == 2  # which large numbers are infinite in
+    return of(x).made((), kind, held_number(value, float64 if half else kind))
 
 
 def _without_leading_ones(value: Tensor, want: tuple[int, ...]) -> Tensor:
@@ -507,7 +506,7 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
     target, place = (unsqueeze(x, 0), None) if key is True else _resolve(x, key, True)
     if place is None:
         if not is_tensor:
-            value = of(x).tensor(scalar_array(value, x._form.dtype.numpy))
+            value = _element(x, value)
         if value._form.ndim == 0 and target._form.ndim:
             fill_(target, value)
             return
@@ -515,10 +514,7 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
             value = _spread_to(value, target)
         copy_(target, value)
         return
-    if not is_tensor:
-        value = of(x).tensor(scalar_array(value, x._form.dtype.numpy))
-    else:
-        value = _for_place(target, place, value)
+    value = _for_place(target, place, value) if is_tensor else _element(x, value)
     _index_put_(target, *place[:3], value, False)
 
 

@@ -538,7 +538,7 @@ def _no_derivative_of_set(g: Tensor) -> Any:
 
 _set_away = general(
     "_set_away(input: Tensor, source: Tensor, shape: Any)",
-    lambda input, source, shape: np.empty(shape, input.dtype),
+    is_=lambda input, source, shape: input.new_empty(shape),
     vjp={"input": _no_derivative_of_set, "source": _no_derivative_of_set},
     node="NotImplemented",
     method=False,

@@ -11,7 +11,7 @@ from ..._base.device import device as device_class
 from ..._base.device import memory_format as memory_format_class
 from ..._base.dtypes import dtype
 from ..._core import Tensor
-from ..._devices import of, on
+from ..._devices import cpu, of, on
 from ..table.arrays import Array, as_type, none_left
 from ..table.kinds import composite, linear
 from ..table.signature import memory_format
@@ -65,7 +65,7 @@ _to_format = linear(
 
 _to_device: Any = linear(
     "_to_device(input: Tensor, *, where: Any = None, back: Any = None)",
-    lambda a, where, back: where.from_host(_core.wrap(a)),
+    is_=lambda input, where, back: where.from_host(input if back is cpu else back.to_host(input)),
     transpose={"input": lambda g, where, back: _to_device(g, where=back, back=where)},
     node="ToCopyBackward0",
     method=False,

@@ -7,6 +7,7 @@ return. A NaN wins.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -391,16 +392,15 @@ argmin = _arg_function("argmin", False)
 
 
 def _medians(name: str) -> Any:
-    def of_nothing(a: Array) -> Array:
+    def of_nothing(input: Tensor) -> Any:
         """NaN, or what torch makes of it as an integer."""
-        wide = a.dtype.kind == "i" and a.dtype.itemsize >= 4
-        return np.array(
-            np.iinfo(a.dtype).min if wide else 0 if a.dtype.kind in "iu" else np.nan, a.dtype
-        )
+        bits = 8 * input.dtype.itemsize
+        whole = -(2 ** (bits - 1)) if input.dtype.is_signed and bits >= 32 else 0
+        return input.new_full((), math.nan if input.dtype.is_floating_point else whole)
 
     of_all = general(
         f"_{name}_all(input: Tensor)",
-        of_nothing,
+        is_=of_nothing,
         native=getattr(_kernels, f"{name}_of_all"),
         batch=lambda input: of_dim(input.reshape(-1), 0)[0],
         vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},

@@ -121,6 +121,6 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
     if out._accelerator is not None:
         _core.copy_values(out, result)
     elif of(out).has_memory:
-        _core.write_values(out, result._array)
+        _core.write_values(out, result)
     out._bump_version()
     return out
