@@ -78,7 +78,7 @@ def test_ctc_is_the_sum_over_all_alignments(labels, blank):
     rows = np.zeros((batch, 3), np.int64)
     rows[:, : len(labels)] = labels
     steps = np.array([5, 4], np.int64)
-    parts = rows, steps, np.full(batch, len(labels)), blank, False
+    parts = rows, steps, np.full(batch, len(labels), np.int64), blank, False
     found = kernels.ctc_losses(log_probs, *parts)
     for i in range(batch):
         ways = [
@@ -131,7 +131,7 @@ def test_multi_margin(weighted, p):
 
 
 def test_multilabel_margin():
-    x, t = sample((3, 11)), np.full((3, 11), -1)
+    x, t = sample((3, 11)), np.full((3, 11), -1, np.int64)
     t[0, :3], t[1, :1], t[2, 1] = (4, 0, 4), 10, 5  # a label twice; none, where the first is -1
 
     def loss(x):
