@@ -154,7 +154,8 @@ def build() -> None:
     given += os.environ.get("CMAKE_ARGS", "").split()
     tools = Path(sys.executable).parent
     ninja = f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"
-    run(tools / "cmake", "-G", "Ninja", ninja, "-S", ROOT, "-B", COMPILED, *given)
+    # Afresh: flags that a toolchain file gives are else those of the first time.
+    run(tools / "cmake", "--fresh", "-G", "Ninja", ninja, "-S", ROOT, "-B", COMPILED, *given)
     run(sys.executable, ROOT / "tools" / "building.py", tools / "ninja", "-C", COMPILED, "--quiet")
 
 

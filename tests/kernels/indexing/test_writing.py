@@ -25,7 +25,7 @@ def turned(a):
 @pytest.mark.parametrize("dtype", [np.int16, np.float16, np.float32, np.float64, np.complex64])
 @pytest.mark.parametrize("layout", [np.copy, turned])
 def test_put(layout, dtype):
-    index, values = np.array([[1, -1], [0, 1]]), drawn(2, 2, dtype=dtype)
+    index, values = np.array([[1, -1], [0, 1]], np.int64), drawn(2, 2, dtype=dtype)
     for add in (False, True):
         x = layout(drawn(3, 4, dtype=dtype))
         want = x.copy()
@@ -34,7 +34,7 @@ def test_put(layout, dtype):
         assert kernels.put(x, index, values, add) is None
         np.testing.assert_array_equal(x, want)
         for bad in (12, -13, 2**63 - 1, -(2**63)):
-            wrong = np.array([0, 0, 0, bad])
+            wrong = np.array([0, 0, 0, bad], np.int64)
             assert kernels.put(x, wrong, values, add) is NotImplemented
         assert kernels.put(x, index, values[0], add) is NotImplemented
         np.testing.assert_array_equal(x, want)
@@ -54,7 +54,7 @@ def test_put_says_that_it_is_not_deterministic():
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_take_backward(dtype):
     g = drawn(2, 3, dtype=dtype)
-    index = np.array([[0, 5, -1], [0, 5, 2]])
+    index = np.array([[0, 5, -1], [0, 5, 2]], np.int64)
     want = np.zeros(6, dtype)
     np.add.at(want, index, g)
     np.testing.assert_array_equal(kernels.take_backward(g, index, (3, 2)), want.reshape(3, 2))
@@ -65,7 +65,7 @@ def test_take_backward(dtype):
 
 @pytest.mark.parametrize("dtype", [*FLOATS, np.int64, np.float16])
 def test_scatter_of_numbers(dtype):
-    x, index = drawn(3, 4, dtype=dtype), np.array([[0, 3], [1, 1]])
+    x, index = drawn(3, 4, dtype=dtype), np.array([[0, 3], [1, 1]], np.int64)
     want = x.copy()
     np.put_along_axis(want[:2], index, 7, 1)
     assert kernels.scatter_value(x, 1, index, 7) is None
@@ -74,13 +74,13 @@ def test_scatter_of_numbers(dtype):
     assert kernels.scatter_zero(x, -1, index) is None
     np.testing.assert_array_equal(x, want)
     for bad in (4, -1, 2**63 - 1):
-        assert kernels.scatter_value(x, 1, np.array([[0, bad]]), 7) is NotImplemented
+        assert kernels.scatter_value(x, 1, np.array([[0, bad]], np.int64), 7) is NotImplemented
     assert kernels.scatter_value(x, 1, index, 2**70 if dtype == np.int64 else 1j) is NotImplemented
     np.testing.assert_array_equal(x, want)
 
 
 def test_scatter_of_a_copy():
-    x, index, src = drawn(3, 4), np.array([[0, 3], [1, 1]]), drawn(2, 2)
+    x, index, src = drawn(3, 4), np.array([[0, 3], [1, 1]], np.int64), drawn(2, 2)
     before = x.copy()
     for add, kernel in enumerate((kernels.scatter_set_copy, kernels.scatter_add_copy)):
         want = x.copy()
@@ -88,7 +88,7 @@ def test_scatter_of_a_copy():
             want[i, index[i, j]] = src[i, j] + add * want[i, index[i, j]]
         np.testing.assert_array_equal(kernel(x, 1, index, src), want)
         for bad in (4, -1, 2**63 - 1):
-            assert kernel(x, 1, np.array([[0, bad]]), src) is NotImplemented
+            assert kernel(x, 1, np.array([[0, bad]], np.int64), src) is NotImplemented
     np.testing.assert_array_equal(x, before)
 
 
@@ -97,7 +97,7 @@ def test_without_dimensions(dtype):
     def number(value):
         return np.array(value, dtype)
 
-    none, row = np.array(0), np.array([0])
+    none, row = np.array(0, np.int64), np.array([0], np.int64)
     for index in (none, row):
         x = number(3)
         assert kernels.index_add(x, 0, index, number(2), 2) is None and x == 7
@@ -123,7 +123,7 @@ def reduced(values, how):
 @pytest.mark.parametrize("how", ["prod", "mean", "amax", "amin"])
 @pytest.mark.parametrize("layout", [np.copy, turned])
 def test_index_reduce(layout, how, dtype):
-    index = np.array([2, 0, 2, 2])
+    index = np.array([2, 0, 2, 2], np.int64)
     for dim, own in itertools.product(range(3), (True, False)):
         x = layout(drawn(3, 3, 3, dtype=dtype))
         rows = np.moveaxis(x.copy(), dim, 0)
@@ -146,11 +146,13 @@ def test_reductions_of_integers(how, dtype):
     """They wrap, means are rounded down, and every number is between the ends."""
     if dtype is np.bool_ and how == "mean":
         x = np.ones((2, 1), dtype)
-        assert kernels.index_reduce(x, 0, np.array([1]), x[:1], how, True) is NotImplemented
+        assert (
+            kernels.index_reduce(x, 0, np.array([1], np.int64), x[:1], how, True) is NotImplemented
+        )
         return
     rng = np.random.default_rng(5)
     ends = (0, 2) if dtype is np.bool_ else (np.iinfo(dtype).min, int(np.iinfo(dtype).max) + 1)
-    index = np.array([2, 0, 2, 2, 3])
+    index = np.array([2, 0, 2, 2, 3], np.int64)
     combine = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}.get(how, np.add)
     for own in (True, False):
         x = rng.integers(*ends, (5, 4), dtype).T
@@ -177,7 +179,10 @@ def test_reductions_of_integers(how, dtype):
 
 def test_reductions_of_nothing():
     x = np.full((2, 0), 1.0)
-    assert kernels.index_reduce(x, 0, np.array([0, 1, 1]), np.ones((3, 0)), "mean", True) is None
+    assert (
+        kernels.index_reduce(x, 0, np.array([0, 1, 1], np.int64), np.ones((3, 0)), "mean", True)
+        is None
+    )
     x = drawn(2, 3)
     want = x.copy()
     nothing = np.zeros(0, np.int64)
@@ -188,13 +193,19 @@ def test_reductions_of_nothing():
 
 def test_nans_win_extremes():
     x = np.array([1.0, np.nan, 3.0])
-    kernels.index_reduce(x, 0, np.array([0, 1, 2]), np.array([np.nan, 1.0, 4.0]), "amax", True)
+    kernels.index_reduce(
+        x, 0, np.array([0, 1, 2], np.int64), np.array([np.nan, 1.0, 4.0]), "amax", True
+    )
     np.testing.assert_array_equal(x, [np.nan, np.nan, 4])
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_index_add_of_a_multiple(dtype):
-    x, index, source = drawn(3, 4, dtype=dtype), np.array([2, 2]), drawn(2, 4, dtype=dtype)
+    x, index, source = (
+        drawn(3, 4, dtype=dtype),
+        np.array([2, 2], np.int64),
+        drawn(2, 4, dtype=dtype),
+    )
     want = x.copy()
     want[2] += source[0] * dtype(0.25) + source[1] * dtype(0.25)
     assert kernels.index_add(x, 0, index, source, 0.25) is None

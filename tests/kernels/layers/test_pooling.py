@@ -150,7 +150,7 @@ def test_avg_pool(case, include, dtype):
 def test_avg_pool_of_integers(case):
     """Sums wrap, and quotients are rounded toward zero."""
     sizes, kernel, stride, padding, _ = case
-    x = np.random.default_rng(3).integers(-(2**63), 2**63, (2, 2, *sizes))
+    x = np.random.default_rng(3).integers(-(2**63), 2**63, (2, 2, *sizes), np.int64)
     x[0] >>= 56
     x[0, 0, ..., :9] = 0
     x[0, 0, ..., -1] = -(2**63)
@@ -227,4 +227,4 @@ def test_an_index_outside_of_its_volume_is_refused():
     g = np.ones((1, 2, 2), np.float32)
     for wrong in (-1, 9, 2**40):
         with pytest.raises(IndexError):
-            kernels.max_pool_backward(g, np.full((1, 2, 2), wrong), (1, 3, 3), 2)
+            kernels.max_pool_backward(g, np.full((1, 2, 2), wrong, np.int64), (1, 3, 3), 2)

@@ -77,8 +77,8 @@ def test_ctc_is_the_sum_over_all_alignments(labels, blank):
     log_probs = scores - np.log(np.exp(scores).sum(2, keepdims=True))
     rows = np.zeros((batch, 3), np.int64)
     rows[:, : len(labels)] = labels
-    steps = np.array([5, 4])
-    parts = rows, steps, np.full(batch, len(labels)), blank, False
+    steps = np.array([5, 4], np.int64)
+    parts = rows, steps, np.full(batch, len(labels), np.int64), blank, False
     found = kernels.ctc_losses(log_probs, *parts)
     for i in range(batch):
         ways = [
@@ -100,19 +100,19 @@ def test_ctc_is_the_sum_over_all_alignments(labels, blank):
 
 def test_ctc_without_an_alignment():
     log_probs = np.log(np.full((2, 1, 3), 1 / 3))
-    parts = np.array([[1, 1, 2]]), np.array([2]), np.array([3]), 0
+    parts = np.array([[1, 1, 2]], np.int64), np.array([2], np.int64), np.array([3], np.int64), 0
     assert kernels.ctc_losses(log_probs, *parts, False)[0] == np.inf
     assert kernels.ctc_losses(log_probs, *parts, True)[0] == 0
     assert np.isnan(kernels.ctc_backward(np.ones(1), log_probs, *parts, False)).all()
     assert (kernels.ctc_backward(np.ones(1), log_probs, *parts, True) == 0).all()
-    beyond = np.array([[1, 3, 2]]), np.array([2]), np.array([3]), 0
+    beyond = np.array([[1, 3, 2]], np.int64), np.array([2], np.int64), np.array([3], np.int64), 0
     assert kernels.ctc_losses(log_probs, *beyond, False) is NotImplemented
 
 
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_multi_margin(weighted, p):
-    x, t = sample((4, 9)), np.array([0, 8, 3, 3])
+    x, t = sample((4, 9)), np.array([0, 8, 3, 3], np.int64)
     w = np.abs(sample(9, seed=2)) if weighted else None
 
     def loss(x):
@@ -131,7 +131,7 @@ def test_multi_margin(weighted, p):
 
 
 def test_multilabel_margin():
-    x, t = sample((3, 11)), np.full((3, 11), -1)
+    x, t = sample((3, 11)), np.full((3, 11), -1, np.int64)
     t[0, :3], t[1, :1], t[2, 1] = (4, 0, 4), 10, 5  # a label twice; none, where the first is -1
 
     def loss(x):
@@ -155,7 +155,7 @@ def test_multilabel_margin():
 def test_bags(padding, mean, columns):
     table, scale = sample((6, columns)), sample(13, seed=1)
     index = np.random.default_rng(0).integers(0, 6, 13)
-    offsets = np.array([0, 4, 4, 5])
+    offsets = np.array([0, 4, 4, 5], np.int64)
     for by in (None, scale):
         made = on_one_thread_and_two(
             lambda by=by: kernels.embedding_bag(table, index, offsets, by, mean, padding)
@@ -227,11 +227,11 @@ def test_places_of_an_index(dtype):
     x = (sample((4, 5, 6)) * 3).astype(dtype)
     for part in (x, x[1:, ::2], x.transpose(2, 0, 1)):
         for dim in range(3):
-            index = np.array([1, 0, 1])
+            index = np.array([1, 0, 1], np.int64)
             np.testing.assert_array_equal(
                 kernels.index_select(part, dim, index), part.take(index, dim)
             )
-        index = np.array([[0, -1], [5, part.size - 1]])
+        index = np.array([[0, -1], [5, part.size - 1]], np.int64)
         np.testing.assert_array_equal(kernels.take(part, index), part.ravel()[index])
         mask = sample(part.shape, seed=1) > 0
         expected = part.copy()
@@ -239,7 +239,7 @@ def test_places_of_an_index(dtype):
         np.testing.assert_array_equal(kernels.masked_scatter(part, mask, part), expected)
         few = part.ravel()[: mask.sum() - 1]
         assert kernels.masked_scatter(part, mask, few) is NotImplemented
-    assert kernels.take(x, np.array([x.size])) is NotImplemented
+    assert kernels.take(x, np.array([x.size], np.int64)) is NotImplemented
 
 
 @pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
@@ -257,7 +257,7 @@ def test_scatter_reduce(include_self, reduce):
 
 
 def test_one_hot():
-    index = np.array([[2, 0], [1, 2]])
+    index = np.array([[2, 0], [1, 2]], np.int64)
     np.testing.assert_array_equal(kernels.one_hot(index, -1), np.eye(3, dtype=np.int64)[index])
     np.testing.assert_array_equal(kernels.one_hot(index, 5), np.eye(5, dtype=np.int64)[index])
     for wrong, n in ((index, 2), (-index, 5), (index[:0], 3)):

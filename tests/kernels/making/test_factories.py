@@ -68,7 +68,7 @@ def test_filled():
         (kernels.ones((70,), dtype=torch.bool), np.ones(70, bool)),
         (kernels.ones(3, dtype=torch.complex64), np.ones(3, np.complex64)),
         (kernels.full((100,), 2.5), np.full(100, 2.5, np.float32)),
-        (kernels.full([], 7), np.array(7)),
+        (kernels.full([], 7), np.array(7, np.int64)),
         (kernels.full((2,), True), np.array([True, True])),
         (kernels.eye(3, 5, dtype=torch.int64), np.eye(3, 5, dtype=np.int64)),
         (kernels.eye(4), np.eye(4, dtype=np.float32)),
@@ -192,7 +192,7 @@ def test_places_of_triangles():
 
 def test_numbers_in_nested_lists():
     for data, dtype, expected in [
-        ([[1, 2], [3, 4]], None, np.array([[1, 2], [3, 4]])),
+        ([[1, 2], [3, 4]], None, np.array([[1, 2], [3, 4]], np.int64)),
         ([[True], [False]], None, np.array([[True], [False]])),
         ((1, 2.5, True), None, np.array([1, 2.5, 1], np.float32)),
         ([1, 2j], None, np.array([1, 2j], np.complex64)),
