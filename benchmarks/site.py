@@ -7,6 +7,7 @@ table, and keeps a whole run as benchmarks/results/site-DATE.json. Wants Playwri
 
 Memory is counted twice: what the page and its workers hold by the browser's own account, and how
 much the page's process grows from before the first Run (pages that are shared count in part).
+Processor time says what a first Run costs where a busy machine makes readers wait longer.
 """
 
 from __future__ import annotations
@@ -65,15 +66,16 @@ def serve() -> str:
     return "http://127.0.0.1:{1}/".format(*server.server_address)
 
 
-def resident(browser: Browser) -> int:
-    """Bytes of the processes of pages."""
+def spent(browser: Browser) -> tuple[float, float]:
+    """Seconds of processor time, and megabytes, of the processes of pages."""
     told = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    total = 0
-    for process in told:
-        if process["type"] == "renderer":
-            rollup = Path(f"/proc/{process['id']}/smaps_rollup").read_text()
-            total += 1024 * int(re.findall(r"^Pss: +(\d+) kB", rollup, re.M)[0])
-    return total
+    seconds = megabytes = 0.0
+    for process in (Path(f"/proc/{one['id']}") for one in told if one["type"] == "renderer"):
+        ticks = (process / "stat").read_text().rpartition(")")[2].split()[11:13]
+        seconds += sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+        rollup = (process / "smaps_rollup").read_text()
+        megabytes += int(re.findall(r"^Pss: +(\d+) kB", rollup, re.M)[0]) * 1024 / 1e6
+    return seconds, megabytes
 
 
 def pressed(page: Page, number: int) -> float:
@@ -89,11 +91,12 @@ def lesson(browser: Browser, address: str) -> dict[str, float]:
     page.set_default_timeout(300_000)
     page.goto(address + LESSON)
     page.wait_for_selector(".run")
-    before = resident(browser)
+    before = spent(browser)
     found = {"first Run to first output, s": pressed(page, TREE)}
+    found["its processor time, s"] = spent(browser)[0] - before[0]
     found["second Run, s"] = pressed(page, TREE)
     found["memory of page and workers, MB"] = page.evaluate(HELD) / 1e6
-    found["growth of the process, MB"] = (resident(browser) - before) / 1e6
+    found["growth of the process, MB"] = spent(browser)[1] - before[1]
     page.close()
     return found
 

@@ -4,7 +4,7 @@ import pytest
 
 PAGE = "tutorial/2-graph.html"
 # However busy the machine is, Python gets the time to answer an interrupt.
-PATIENT = 'import("../assets/run/session.js").then(({ Session }) => { Session.patience = 200_000; })'
+PATIENT = "import('../assets/run/session.js').then(run => { run.Session.patience = 200_000; })"
 TREE = """\
 #0 e = add      AddBackward0    float32[]             example.py:6
 ├─ other: #1 c  AccumulateGrad  float32[]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 import inspect
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
 from .. import _root as rl
 from .._base.errors import warn
-from .._base.outside import np
 from .._core import Tensor, compute, read_number
 from ..optim import Optimizer
 from .autocast_mode import is_autocast_available
@@ -36,7 +36,7 @@ def _infinite(states: Iterable[dict[str, Any]]) -> bool:
 
 
 def _inverse(scale: float) -> float:
-    return float(1.0 / np.float64(scale))
+    return 1.0 / scale if scale else math.copysign(math.inf, scale)
 
 
 class GradScaler:
