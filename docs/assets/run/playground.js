@@ -205,6 +205,20 @@ function framed(id, title) {
 
 // ---- buttons
 
+/** Put a text on the clipboard; false where the browser refuses that. */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch { /* a frame may not; the older way is open to frames */ }
+  const field = root.appendChild(Object.assign(document.createElement("textarea"), { value: text }));
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  part.link.focus();
+  return done;
+}
+
 part.run.addEventListener("click", run);
 part.stop.addEventListener("click", () => { say("Stopping"); session.stop(); });
 part.reset.addEventListener("click", () => open(origin, part.examples.value));
@@ -216,12 +230,9 @@ part.save.addEventListener("click", () => {
 });
 part.link.addEventListener("click", async () => {
   history.replaceState(null, "", `#code=${await packed(editor.text)}`);
-  try {
-    await navigator.clipboard.writeText(location.href);
-    say("The link is copied, and stands in the address bar.");
-  } catch {
-    say("The link stands in the address bar.");
-  }
+  const done = await copied(location.href);
+  if (self === top) say(done ? "The link is copied, and stands in the address bar." : "The link stands in the address bar.");
+  else say(done ? "The link is copied." : "The link cannot be copied in this frame: open the playground in a tab of its own.");
 });
 root.addEventListener("keydown", event => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.defaultPrevented) run();

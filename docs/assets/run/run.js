@@ -27,8 +27,8 @@ class Block {
     this.code = code;
     this.question = question;
     this.original = code.querySelector("code").textContent;
-    this.number = document.querySelectorAll(".run").length + 1;
-    this.name = question ? "Question" : `Program ${this.number}`;
+    const before = [...document.querySelectorAll(".run")].filter(each => !question === !each.closest(".question"));
+    this.name = `${question ? "Question" : "Program"} ${before.length + 1}`;
     this.start = button(question ? "Check" : "Run", () => this.press());
     this.edit = button("Edit", () => this.open());
     this.reset = button("Reset", () => this.restore());
@@ -50,7 +50,7 @@ class Block {
     this.stop.hidden = this.reset.hidden = true;
     code.after(this.tools, this.place);
     const next = this.place.nextElementSibling;
-    if (next?.matches(".language-text.highlight")) this.printed = next;
+    if (next?.matches(".language-text.highlight, p:has(> img:only-child)")) this.printed = next; // or drawn
     if (question) this.open(false);
   }
 

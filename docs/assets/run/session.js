@@ -8,9 +8,6 @@
  * Runs share their variables, as the cells of a notebook do.
  */
 
-/** How long Python has to answer an interrupt, in milliseconds, before the worker is ended. */
-const PATIENCE = 1500;
-
 /**
  * @typedef {object} PageEvent Of a run, in the order in which things happen.
  * @property {"text"|"value"|"svg"|"page"|"live"|"error"} type
@@ -28,6 +25,9 @@ const PATIENCE = 1500;
  */
 
 export class Session {
+  /** How long Python has to answer an interrupt, in milliseconds, before the worker is ended. */
+  static patience = 1500;
+
   #base;
   #worker;
   #next;          // a worker that waits with its scripts, for when this one is ended
@@ -88,7 +88,7 @@ export class Session {
     this.#stopping = id;
     if (!this.#interrupt || this.state !== "running") return this.#end({ stopped: true });
     this.#interrupt[0] = 2;
-    setTimeout(() => { if (this.#runs.has(id)) this.#end({ stopped: true }); }, PATIENCE);
+    setTimeout(() => { if (this.#runs.has(id)) this.#end({ stopped: true }); }, Session.patience);
   }
 
   #ask(message, on = () => {}) {
