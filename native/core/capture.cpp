@@ -93,7 +93,8 @@ int operand_of(const Tensor* t, bool writes) {
   if (!r().ended) m.last_read = now();
   Operand made{number, t->dtype, t->flags & kLazy, t->offset(), t->ndim(), {}};
   made.dims.assign(t->sizes(), t->sizes() + 2 * t->ndim());
-  std::vector<Py_ssize_t> key = {number, static_cast<Py_ssize_t>(t->dtype), static_cast<Py_ssize_t>(made.flags), made.offset, made.ndim};
+  std::vector<Py_ssize_t> key = {number, static_cast<Py_ssize_t>(t->dtype), static_cast<Py_ssize_t>(made.flags), made.offset,
+                                 made.ndim};
   key.insert(key.end(), made.dims.begin(), made.dims.end());
   const auto [at, is_new] = r().operand_of.emplace(std::move(key), static_cast<int>(r().body.operands.size()));
   if (is_new) r().body.operands.push_back(std::move(made));
