@@ -246,7 +246,7 @@ NEEDS_NUMPY_IN = {
         _overwrite_number _pdist _pivot_matrix _pow_minus_one _renorm_factor
         _segment_reduce _std _std_mean _triangular_solve _unfold_backward _var _var_mean
         addbmm addmm addmv baddbmm constant_pad_nd fake_quantize_per_tensor_affine
-        logsumexp lu_unpack solve_triangular sum_to threshold
+        logsumexp lu_unpack solve_triangular sum_to
     """,
     "int32": """
         _adaptive_avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d
@@ -256,7 +256,7 @@ NEEDS_NUMPY_IN = {
         _pow_minus_one _renorm_factor _segment_reduce _std _std_mean _triangular_solve
         _unfold_backward _var _var_mean addbmm addmm addmv baddbmm constant_pad_nd
         fake_quantize_per_tensor_affine logsumexp lu_unpack solve_triangular sum_to
-        threshold vander
+        vander
     """,
     "uint8": """
         _adaptive_avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d
@@ -266,7 +266,7 @@ NEEDS_NUMPY_IN = {
         _pow_minus_one _renorm_factor _segment_reduce _std _std_mean _triangular_solve
         _unfold_backward _var _var_mean addbmm addmm addmv baddbmm constant_pad_nd
         fake_quantize_per_tensor_affine interpolate logsumexp lu_unpack relu6
-        solve_triangular sum_to threshold vander
+        solve_triangular sum_to vander
     """,
     "bool": """
         _adaptive_avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d

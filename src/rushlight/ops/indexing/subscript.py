@@ -432,7 +432,7 @@ def get_item(x: Tensor, key: Any) -> Tensor:
 _NUMBERS = (bool, int, float, complex, np_types.integer)
 
 
-def _element(x: Tensor, value: complex) -> Tensor:
+def _number_as(x: Tensor, value: complex) -> Tensor:
     """A Python number as a tensor of one element, as x; torch's error where it does not fit."""
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
@@ -506,7 +506,7 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
     target, place = (unsqueeze(x, 0), None) if key is True else _resolve(x, key, True)
     if place is None:
         if not is_tensor:
-            value = _element(x, value)
+            value = _number_as(x, value)
         if value._form.ndim == 0 and target._form.ndim:
             fill_(target, value)
             return
@@ -514,7 +514,7 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
             value = _spread_to(value, target)
         copy_(target, value)
         return
-    value = _for_place(target, place, value) if is_tensor else _element(x, value)
+    value = _for_place(target, place, value) if is_tensor else _number_as(x, value)
     _index_put_(target, *place[:3], value, False)
 
 
