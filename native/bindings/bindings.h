@@ -195,7 +195,8 @@ Ref held_items(PyObject* object, const char* otherwise);
 // A bit for every dimension named by None (all of them), an int or a sequence of ints. False with an exception set.
 bool dims_argument(PyObject* object, int ndim, uint64_t& mask);
 // A sequence of ints (or one int, for each) as exactly n of them; false with an exception set.
-// Sizes of windows and images are below it, so that sums and doubles of theirs fit, and so do products where numbers have 64 bits.
+// Sizes of windows and images are below this, so that sums and doubles of theirs fit, and so do
+// products where numbers have 64 bits.
 constexpr Py_ssize_t kMostAlong = sizeof(Py_ssize_t) == 8 ? PY_SSIZE_T_MAX >> 32 : PY_SSIZE_T_MAX >> 3;
 bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out);
 // A sequence of at most kMaxDims sizes >= 0; false with an exception set.

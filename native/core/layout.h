@@ -70,7 +70,8 @@ int refuse_dim(int64_t dim, int ndim);
 int normal_dim(int64_t dim, int ndim);
 // An int of Python's; -1 with ValueError where 64 bits do not hold it.
 int64_t int_argument(PyObject* object);
-// An int as a size, a stride or a place; -1 with an exception. In WebAssembly these have 32 bits: a larger one is more than its memory.
+// An int as a size, a stride or a place; -1 with an exception. In WebAssembly these have 32 bits,
+// and a larger one is more than the memory.
 Py_ssize_t size_argument(PyObject* object);
 // An int as such a dim; -1 with an exception set.
 int dim_argument(PyObject* object, int ndim);

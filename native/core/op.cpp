@@ -293,7 +293,8 @@ void stand_alone(Tensor* t) {
   return result.release();
 }
 
-// The arguments have no arrays because NumPy is not installed: what the definition refuses by types and sizes it still says.
+// The arguments have no arrays because NumPy is not installed: what the definition refuses by types
+// and sizes is said all the same.
 [[gnu::noinline, gnu::cold]] PyObject* refused(PyObject* function, PyObject* const* slots, int n) {
   if (!PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) return nullptr;
   PyErr_Clear();

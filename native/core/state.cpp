@@ -347,7 +347,7 @@ struct Found {
   std::vector<PyObject*> containers;
 };
 
-// A word that has to be as it was: a pointer, or a version (where words are of 4 bytes its low half).
+// A word that has to be as it was: a pointer, or a version (of 32-bit words its low half).
 struct Word {
   const uintptr_t* at;
   uintptr_t is;

@@ -120,7 +120,7 @@ To convert(From x) {
     } else if constexpr (std::is_same_v<To, BFloat>) {
       return BFloat{to_bfloat_bits(static_cast<float>(v))};
     } else if constexpr (std::is_floating_point_v<V> && std::is_integral_v<To> && sizeof(To) < 4) {
-      return static_cast<To>(static_cast<int32_t>(v));  // wraps; the language leaves it open, and WebAssembly would not
+      return static_cast<To>(static_cast<int32_t>(v));  // wraps, on every machine
     } else {
       return static_cast<To>(v);
     }
@@ -269,8 +269,8 @@ V interleave(V a, V b, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(a, b, kFirst + I / 2 + I % 2 * kLanes...);
 }
 
-// Rows in registers become columns by as many perfect shuffles as it takes bits to count them. Unrolled where this file is
-// compiled for its size, too: else the registers lie in memory.
+// Rows in registers become columns by as many perfect shuffles as it takes bits to count them.
+// Unrolled where this file is compiled for its size, too: else the registers lie in memory.
 template <class T>
 void transpose_square(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride) {
   typedef T Register __attribute__((vector_size(16)));

@@ -1,5 +1,5 @@
-// Systems of equations, factors and reflections without a library. A matrix is halved until it is small: between the halves there
-// are products, which gemm computes.
+// Systems of equations, factors and reflections without a library. A matrix is halved until it is
+// small: between the halves there are products, which gemm computes.
 #include "kernels/lapack_own.h"
 
 #include <utility>
@@ -115,8 +115,9 @@ void copy_lower(ptrdiff_t n, Matrix<T> from, Matrix<T> to) {
 
 // ---- reflections
 
-// op of the product of b reflections, in columns of m rows below a diagonal of 1, on c: from the left, of n columns, or from the right,
-// of n rows. All are 1 - v t v.H with an upper triangle t. room: of room_for(m, n).
+// op of the product of b reflections, in columns of m rows below a diagonal of 1, on c: from the
+// left, of n columns, or from the right, of n rows. All are 1 - v t v.H with an upper triangle t.
+// room: of room_for(m, n).
 ptrdiff_t room_for(ptrdiff_t m, ptrdiff_t n) { return kBlock * (2 * m + 2 * n + 2 * kBlock); }
 template <class T>
 void turn(ptrdiff_t m, ptrdiff_t b, Matrix<T> from, const T* tau, bool left, bool adjoint, ptrdiff_t n, Matrix<T> c, T* room) {
@@ -238,7 +239,7 @@ bool cholesky_inverse(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool u
         for (ptrdiff_t r = 0; r < n; r++) x(r, j) = r == j ? 1 : 0;
       divide({false, false, false}, n, n, half, x, room.p);
       for (ptrdiff_t j = 0; j < n * n; j++) room.p[j] = conjugate(inverse.p[j]);
-      multiply(n, n, n, columns_of<T>(room.p, n).turned(), x, to, false);  // the adjoint of the inverse, and the inverse
+      multiply(n, n, n, columns_of<T>(room.p, n).turned(), x, to, false);  // inverse.H @ inverse
       copy_lower(n, to, half);
     }
     return true;
@@ -282,7 +283,7 @@ bool reflect_identity(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, pt
       std::copy_n(at.at, m * k, held.p);
       for (ptrdiff_t j = 0; j < n; j++)
         for (ptrdiff_t i = 0; i < m; i++) at(i, j) = i == j ? 1 : 0;
-      for (ptrdiff_t i = k ? (k - 1) / kBlock * kBlock : -1; i >= 0; i -= kBlock)  // before column i nothing turns
+      for (ptrdiff_t i = k ? (k - 1) / kBlock * kBlock : -1; i >= 0; i -= kBlock)
         turn(m - i, std::min(kBlock, k - i), from.from(i, i), factors + i, true, false, n - i, at.from(i, i), room.p);
     }
     return true;
@@ -307,7 +308,8 @@ bool reflect(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k
 
 namespace {
 
-// a = q r with the columns in the order of `order`: the next is the longest of what is left of them.
+// a = q r with the columns in the order of `order`: the next is the longest of what is left of
+// them.
 template <class T>
 void factor_in_order(ptrdiff_t m, ptrdiff_t n, Matrix<T> a, T* tau, int* order) {
   for (ptrdiff_t j = 0; j < n; j++) order[j] = static_cast<int>(j);
@@ -322,7 +324,8 @@ void factor_in_order(ptrdiff_t m, ptrdiff_t n, Matrix<T> a, T* tau, int* order) 
   }
 }
 
-// How many columns of the triangle are to be taken: those of the largest corner whose singular values are no further apart than rcond.
+// How many columns of the triangle are to be taken: those of the largest corner whose singular
+// values are no further apart than rcond.
 template <class T>
 bool rank_of(ptrdiff_t n, Matrix<T> r, Real<T> rcond, ptrdiff_t& rank) {
   const Workspace<T> corner(n * n);
@@ -338,7 +341,8 @@ bool rank_of(ptrdiff_t n, Matrix<T> r, Real<T> rcond, ptrdiff_t& rank) {
   return true;
 }
 
-// b = the shortest solution of r @ x = b for the first m rows of r, of n columns and full rank: r.H = q l.H, x = q @ (l \ b).
+// b = the shortest solution of r @ x = b for the first m rows of r, of n columns and full rank: r.H
+// = q l.H, x = q @ (l \ b).
 template <class T>
 bool shortest(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, Matrix<T> r, Matrix<T> b) {
   const Workspace<T> held(n * m), tau(m), room(room_for(n, std::max(m, k))), square(m * m);
@@ -367,7 +371,7 @@ bool by_order(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, Matrix<T> a, Matrix<T> b, R
   ptrdiff_t rank = 0;
   if (!rank_of(least, a, rcond, rank)) return false;
   turn_all(m, least, a, tau.p, true, true, k, b, room.p);
-  for (ptrdiff_t j = 0; j < n; j++)  // of the reflections nothing is left: below the diagonal there are zeros
+  for (ptrdiff_t j = 0; j < n; j++)  // zeros below the diagonal
     for (ptrdiff_t i = j + 1; i < least; i++) a(i, j) = 0;
   if (rank == n) divide({true, false, false}, n, k, a, b, room.p);
   else if (!shortest(rank, n, k, a, b)) return false;
@@ -379,7 +383,8 @@ bool by_order(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, Matrix<T> a, Matrix<T> b, R
   return true;
 }
 
-// By singular values (gelsd, gelss): b is b, or what reflections have left of it, and a has no more rows than columns.
+// By singular values (gelsd, gelss): b is b, or what reflections have left of it, and a has no more
+// rows than columns.
 template <class T>
 bool by_values(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, T* a, Matrix<T> b, Real<T> rcond, Real<T>* s, int64_t* found) {
   const Workspace<T> u(m * m), vh(m * n), parts(m * k);
@@ -464,7 +469,8 @@ void exchange_symmetric(ptrdiff_t n, ptrdiff_t k, Pivot pivot, bool hermitian, M
   std::swap(a(from, from), a(to, to));
   if (pivot.size == 2) std::swap(a(k + 1, k), a(to, k));
 }
-// The solution (x, y) of the block of two at k: block @ (x, y) = (x, y), or where `turned` of block.T.
+// The solution (x, y) of the block of two at k: block @ (x, y) = (x, y), or where `turned` of
+// block.T.
 template <class T>
 void divide_by_block(ptrdiff_t k, bool hermitian, bool turned, Matrix<T> a, T& x, T& y) {
   const Real<T> by = std::abs(a(k + 1, k));

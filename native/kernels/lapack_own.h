@@ -1,5 +1,6 @@
-// The functions of lapack.h without the library, for matrices of any size: lapack_own.cpp, and lapack_spectra.cpp for eigenvalues and
-// singular values. False: there was no memory, an iteration did not end, or gels found no full rank.
+// The functions of lapack.h without the library, for matrices of any size: lapack_own.cpp, and
+// lapack_spectra.cpp for eigenvalues and singular values. False: there was no memory, an iteration
+// did not end, or gels found no full rank.
 #pragma once
 #include "kernels/lapack.h"
 

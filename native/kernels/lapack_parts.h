@@ -1,5 +1,6 @@
-// The parts of which factorisations without a library are made (lapack_own.cpp, lapack_spectra.cpp): sums along columns,
-// products of blocks by gemm, Householder's reflections. All matrices lie column by column.
+// The parts of which factorisations without a library are made (lapack_own.cpp,
+// lapack_spectra.cpp): sums along columns, products of blocks by gemm, Householder's reflections.
+// All matrices lie column by column.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -103,7 +104,7 @@ struct Matrix {
 
 template <class T>
 Matrix<T> columns_of(const void* a, ptrdiff_t rows) {
-  return {static_cast<T*>(const_cast<void*>(a)), 1, std::max<ptrdiff_t>(rows, 1)};  // what is const is only read
+  return {static_cast<T*>(const_cast<void*>(a)), 1, std::max<ptrdiff_t>(rows, 1)};  // only read
 }
 
 // c = a @ b, or where `adds` c += a @ b. The rows or the columns of c are adjacent.
@@ -125,8 +126,8 @@ void subtract(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, Matrix<T> a, bool conjugate
 
 // ---- reflections
 
-// The reflection 1 - tau v v.H whose adjoint takes (first, x) to (beta, 0), with a real beta: beta goes to `first`, v without its
-// first element, which is 1, to x; n: elements of both.
+// The reflection 1 - tau v v.H whose adjoint takes (first, x) to (beta, 0), with a real beta: beta
+// goes to `first`, v without its first element, which is 1, to x; n: elements of both.
 template <class T>
 T reflection(ptrdiff_t n, T& first, T* x) {
   using R = Real<T>;
@@ -134,7 +135,7 @@ T reflection(ptrdiff_t n, T& first, T* x) {
   if (rest == 0 && std::imag(first) == 0) return 0;
   const R beta = -std::copysign(std::hypot(std::abs(first), rest), std::real(first));
   if (constexpr R tiny = std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon(); std::abs(beta) < tiny) {
-    for (ptrdiff_t i = 0; i < n - 1; i++) x[i] *= 1 / tiny;  // exact, and numbers below have too few digits
+    for (ptrdiff_t i = 0; i < n - 1; i++) x[i] *= 1 / tiny;  // exact
     first *= 1 / tiny;
     const T tau = reflection(n, first, x);
     return first *= tiny, tau;

@@ -1,5 +1,6 @@
-// Eigenvalues and singular values without a library. Reflections take a matrix to two diagonals or one below the diagonal, and
-// rotations with shifts make what is off the diagonal, or off blocks of two, small enough to be left out.
+// Eigenvalues and singular values without a library. Reflections take a matrix to two diagonals or
+// one below the diagonal, and rotations with shifts make what is off the diagonal, or off blocks of
+// two, small enough to be left out.
 #include <initializer_list>
 #include <utility>
 
@@ -14,7 +15,8 @@ constexpr ptrdiff_t kTries = 60;  // for each value: two or three are usual
 template <class R>
 constexpr R kEpsilon = std::numeric_limits<R>::epsilon() / 2;
 
-// Multiplies by a power of two, after which the largest element is about 1, and gives what takes values back.
+// Multiplies by a power of two, after which the largest element is about 1, and gives what takes
+// values back.
 template <class T>
 Real<T> scale(ptrdiff_t n, T* a) {
   using R = Real<T>;
@@ -40,8 +42,8 @@ Rotation<R> rotation(R f, R g, R& r) {
   r = std::hypot(f, g);
   return {f / r, g / r};
 }
-// Rotations of neighbouring columns, one after the other: of j and j + 1 for all j in [from, to), rising or falling. Some rows at a
-// time, which stay in a cache.
+// Rotations of neighbouring columns, one after the other: of j and j + 1 for all j in [from, to),
+// rising or falling. Some rows at a time, which stay in a cache.
 template <class T>
 void rotate(ptrdiff_t rows, T* a, const Rotation<Real<T>>* by, ptrdiff_t from, ptrdiff_t to, bool rising) {
   constexpr ptrdiff_t kRows = 64;
@@ -73,7 +75,8 @@ void sort(ptrdiff_t n, Real<T>* values, bool rising, std::initializer_list<std::
 
 // ---- symmetric matrices
 
-// a = q @ t @ q.H by the lower triangle: t has the diagonal d and e beside it, the reflections of q lie below.
+// a = q @ t @ q.H by the lower triangle: t has the diagonal d and e beside it, the reflections of q
+// lie below.
 template <class T>
 void to_tridiagonal(ptrdiff_t n, Matrix<T> a, Real<T>* d, Real<T>* e, T* tau, T* w) {
   for (ptrdiff_t k = 0; k < n; k++) {
@@ -85,7 +88,7 @@ void to_tridiagonal(ptrdiff_t n, Matrix<T> a, Real<T>* d, Real<T>* e, T* tau, T*
     e[k] = std::real(v[0]);
     v[0] = 1;
     std::fill_n(w, m, T(0));
-    for (ptrdiff_t j = 0; j < m; j++) {  // w = a @ v, of a column and of the row that is its adjoint
+    for (ptrdiff_t j = 0; j < m; j++) {  // w = a @ v, of a triangle
       const T* below = &a(k + 1 + j, k + 1 + j);
       w[j] += std::real(below[0]) * v[j] + inner(m - j - 1, below + 1, v + j + 1);
       add(m - j - 1, v[j], below + 1, w + j + 1);
@@ -101,7 +104,8 @@ void to_tridiagonal(ptrdiff_t n, Matrix<T> a, Real<T>* d, Real<T>* e, T* tau, T*
   }
 }
 
-// The diagonal becomes the eigenvalues, by implicit shifts; z, which may be null: columns that are rotated along.
+// The diagonal becomes the eigenvalues, by implicit shifts; z, which may be null: columns that are
+// rotated along.
 template <class T>
 bool diagonalise(ptrdiff_t n, Real<T>* d, Real<T>* e, T* z, Rotation<Real<T>>* turns) {
   using R = Real<T>;
@@ -147,7 +151,8 @@ bool diagonalise(ptrdiff_t n, Real<T>* d, Real<T>* e, T* z, Rotation<Real<T>>* t
 
 // ---- singular values
 
-// a (n x n) = q @ b @ p.H: b has the diagonal d and e above it; the reflections of q stay in a, those of p go to `right` (n - 1).
+// a (n x n) = q @ b @ p.H: b has the diagonal d and e above it; the reflections of q stay in a,
+// those of p go to `right` (n - 1).
 template <class T>
 void to_bidiagonal(ptrdiff_t n, Matrix<T> a, Real<T>* d, Real<T>* e, T* tau, Matrix<T> right, T* right_tau, T* w) {
   for (ptrdiff_t k = 0; k < n; k++) {
@@ -176,7 +181,8 @@ R smaller_value(R first, R above, R second) {
   const R sum = std::hypot(most + least, above) + std::hypot(most - least, above);
   return sum == 0 ? 0 : 2 * least * (most / sum);
 }
-// The diagonal becomes the singular values, in any order and with any sign; u, v: columns that are rotated along.
+// The diagonal becomes the singular values, in any order and with any sign; u, v: columns that are
+// rotated along.
 template <class T>
 bool diagonalise(ptrdiff_t n, Real<T>* d, Real<T>* e, T* u, T* v, Rotation<Real<T>>* left, Rotation<Real<T>>* right) {
   using R = Real<T>;
@@ -327,8 +333,9 @@ bool svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool f
 
 namespace {
 
-// A matrix on its way to a triangle, or to blocks of two on the diagonal where it is real, and the columns z with
-// z @ a @ z.H what it was. Rows and columns outside of [lo, hi) are those of a triangle from the beginning.
+// A matrix on its way to a triangle, or to blocks of two on the diagonal where it is real, and the
+// columns z with z @ a @ z.H what it was. Rows and columns outside of [lo, hi) are those of a
+// triangle from the beginning.
 template <class T>
 struct Schur {
   using R = Real<T>;
@@ -381,7 +388,8 @@ struct Schur {
     }
   }
 
-  // a = h.H @ a @ h for the reflection 1 - tau v v.H of rows [k, k + m), over columns from `first` on and rows before `last`.
+  // a = h.H @ a @ h for the reflection 1 - tau v v.H of rows [k, k + m), over columns from `first`
+  // on and rows before `last`.
   void reflect_both(ptrdiff_t k, ptrdiff_t m, T tau, const T* v, ptrdiff_t first, ptrdiff_t last) {
     const ptrdiff_t end = z.at ? n : hi;
     if (first < end) reflect_columns(m, end - first, conjugate(tau), v, &a(k, first), a.column);
@@ -409,7 +417,8 @@ struct Schur {
     const R beside = size_of(a(k - 1, k - 1)) + size_of(a(k, k));
     return size_of(a(k, k - 1)) <= kEpsilon<R> * (beside == 0 ? norm : beside) + std::numeric_limits<R>::min();
   }
-  // A step with two shifts on rows [l, m], three or more: the bulge that it makes below the diagonal is chased out.
+  // A step with two shifts on rows [l, m], three or more: the bulge that it makes below the
+  // diagonal is chased out.
   void step(ptrdiff_t l, ptrdiff_t m, bool unusual) {
     T last = a(m, m), before = a(m - 1, m - 1), off = product(a(m, m - 1), a(m - 1, m));
     if (unusual) {
@@ -469,7 +478,8 @@ struct Schur {
     return true;
   }
 
-  // x, of k + 1 elements, so that (a - value) @ x = 0, and x is not 0: from below, on a triangle with blocks of two.
+  // x, of k + 1 elements, so that (a - value) @ x = 0, and x is not 0: from below, on a triangle
+  // with blocks of two.
   void solve_vector(ptrdiff_t k, C value, C* x) const {
     const R least = std::max(kEpsilon<R> * norm, std::numeric_limits<R>::min()), limit = std::sqrt(std::numeric_limits<R>::max());
     const auto is_block = [&](ptrdiff_t j) { return !kComplex<T> && j > 0 && a(j, j - 1) != T(0); };

@@ -14,7 +14,7 @@ namespace rushlight {
 inline void* open_library(const char* path) {
 #ifdef _WIN32
   return reinterpret_cast<void*>(LoadLibraryA(path));
-#elif defined(__EMSCRIPTEN__)  // a browser has none: what only a library needs is left out by the compiler
+#elif defined(__EMSCRIPTEN__)  // none: the compiler leaves out what needs one
   return (void)path, nullptr;
 #else
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -91,7 +91,8 @@ struct Making {
     }
     return true;
   }
-  // False where it is no int, or one beyond 64 bits. Raises for a size that addresses of 32 bits do not hold.
+  // False where it is no int, or one beyond 64 bits. Raises for a size that addresses of 32 bits do
+  // not hold.
   template <class T>
   static bool whole(PyObject* o, T& value) {
     if (!PyLong_CheckExact(o)) return false;

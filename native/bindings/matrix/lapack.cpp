@@ -1,8 +1,9 @@
 // Factorisations and solutions of stacks of matrices over tensors.
 //
-// The last two dimensions are a matrix, the others a stack. LAPACK knows matrices column by column: so are the results, and of the
-// arguments copies are made. A kernel answers NotImplemented for arguments that do not fit, and where a matrix is singular, not positive,
-// or not finite: the definition (ops/matrix) has the words of the error. Of empty matrices there are results.
+// The last two dimensions are a matrix, the others a stack. LAPACK knows matrices column by column:
+// so are the results, and of the arguments copies are made. A kernel answers NotImplemented for
+// arguments that do not fit, and where a matrix is singular, not positive, or not finite: the
+// definition (ops/matrix) has the words of the error. Of empty matrices there are results.
 #include "bindings/kernel.h"
 
 #include <atomic>

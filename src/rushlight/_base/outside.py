@@ -15,7 +15,6 @@ from sys import modules
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .browser import IN_BROWSER
 from .late import get_dotted
 
 __all__ = ["lacking", "ml_dtypes", "np", "np_types", "stand_ins", "ufuncs"]
@@ -32,6 +31,8 @@ stand_ins: ContextVar[Mapping[str, Any] | None] = ContextVar("stand_ins", defaul
 
 def lacking(name: str) -> ModuleNotFoundError:
     """The error where a library is not installed, with how to install it here."""
+    from .browser import IN_BROWSER
+
     how = _LOADED if IN_BROWSER else "pip install {0}"
     return ModuleNotFoundError(_MISSING.format(name, how.format(name)), name=name)
 

@@ -110,7 +110,7 @@ def raises(f: Callable[[Array], Any]) -> Callable[[Array], bool]:
 
 
 def failure(info: Tensor) -> tuple[int, int] | None:
-    """The place of the first matrix that failed in its stack, from 0, and its `info`."""
+    """The place of the first matrix that failed, from 0 in the stack, and the `info` there."""
     if not anywhere(info != 0):
         return None
     return next((i, n) for i, n in enumerate(info.reshape(-1).tolist()) if n)

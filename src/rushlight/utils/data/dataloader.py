@@ -8,7 +8,6 @@ from typing import Any, Generic, TypeVar
 
 from rushlight._root import Generator
 
-from ..._base.browser import not_in_browser
 from ..._base.device import accelerators, cuda_is_here
 from ..._base.errors import warn
 from ..._base.missing import missing_name as _missing_name
@@ -118,6 +117,8 @@ class DataLoader(Generic[T_co]):
                 "otherwise set prefetch_factor to None."
             )
         if num_workers > 0:
+            from ..._base.browser import not_in_browser
+
             not_in_browser(f"a DataLoader with num_workers={num_workers}", "use num_workers=0.")
         if num_workers > 0 and prefetch_factor is None:
             prefetch_factor = 2
