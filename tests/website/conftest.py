@@ -6,6 +6,7 @@ tests/explain/browser.py says without Chromium.
 
 import functools
 import http.server
+import os
 import subprocess
 import sys
 import threading
@@ -49,7 +50,8 @@ def site(tmp_path_factory):
     """The folder of the site."""
     pytest.importorskip("mkdocs")
     if not any((wasm.BUILD / "dist").glob("*.whl")):
-        pytest.skip("no wheel for Pyodide: make wasm")
+        give_up = pytest.fail if os.environ.get("RUSHLIGHT_WHEEL") == "required" else pytest.skip
+        give_up("no wheel for Pyodide: make wasm")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True)
