@@ -66,10 +66,11 @@ def lines(tmp_path_factory):
 def test_each_op_gives_the_same(lines):
     native, there = ({k: v for k, v in map(json.loads, each)} for each in lines)
     assert len(native) > 5000
+    asking = {call for call, said in there.items() if said[:1] == ["ModuleNotFoundError"]}
     wrong = {
         call: f"{call}: {native.get(call)} natively, {there.get(call)} in Pyodide"[:600]
         for call in {**native, **there}
-        if there.get(call, ())[:1] != ["ModuleNotFoundError"]
+        if asking.isdisjoint((call, call.rpartition(" ")[0]))  # or all samples of an op and type
         if len(native.get(call, ())) != len(there.get(call, ()))
         or not all(map(alike, native[call], there[call]))
     }

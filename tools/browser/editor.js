@@ -4,11 +4,11 @@
 // The editor lives in a shadow root: there its styles are style sheets made by script, which a
 // content security policy without 'unsafe-inline' allows. Colours are variables of site.css.
 
-import { indentWithTab } from "@codemirror/commands";
+import { indentWithTab, isolateHistory } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { setDiagnostics } from "@codemirror/lint";
-import { EditorState, Prec, StateEffect, StateField } from "@codemirror/state";
+import { EditorState, Prec, StateEffect, StateField, Transaction } from "@codemirror/state";
 import { Decoration, EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
@@ -98,7 +98,10 @@ export class Editor {
   /** The whole text; undo brings back the one before. */
   set text(insert) {
     const { state } = this.#view;
-    this.#view.dispatch({ changes: { from: 0, to: state.doc.length, insert }, selection: { anchor: 0 }, scrollIntoView: true });
+    const alone = [isolateHistory.of("full")]; // one step of undo, however soon after another
+    if (!state.doc.length) alone.push(Transaction.addToHistory.of(false));
+    const changes = { from: 0, to: state.doc.length, insert };
+    this.#view.dispatch({ changes, annotations: alone, selection: { anchor: 0 }, scrollIntoView: true });
   }
 
   focus() {
