@@ -82,7 +82,7 @@ libraries: $(VENV)-libraries/installed
 # The pages' code runs first, and draws their pictures; warnings of the build are errors. Where the wheel for browsers can be made,
 # programs run on the pages.
 docs: $(VENV)/installed $(VENV)/docs $(VENV)/watch
-	@lacking=$$($(BIN)/python tools/wasm.py --here) && $(MAKE) wasm || echo "no program will run on the pages: $$lacking"
+	@if lacking=$$($(BIN)/python tools/wasm.py --here); then $(MAKE) wasm; else echo "no program will run on the pages: $$lacking"; fi
 	$(BIN)/python tools/docs_examples.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "the site: build/site/index.html"
