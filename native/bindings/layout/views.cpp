@@ -336,14 +336,14 @@ Ref scattered(const TensorInfo& g, const Sizes& shape, const Place& place) {
   return zeros;
 }
 
-Ref select_backward(const TensorInfo& g, const Sizes& shape, Py_ssize_t dim, Py_ssize_t index) {
+Ref select_backward(const TensorInfo& g, const Shape& shape, Py_ssize_t dim, Py_ssize_t index) {
   return scattered(g, shape, [&](Layout& l) {
     const int d = normal_dim(dim, l.ndim);
     return d >= 0 && selected(l, d, index);
   });
 }
 
-Ref slice_backward(const TensorInfo& g, const Sizes& shape, Py_ssize_t dim, Bound start, Bound end,
+Ref slice_backward(const TensorInfo& g, const Shape& shape, Py_ssize_t dim, Bound start, Bound end,
                    std::optional<Py_ssize_t> step) {
   return scattered(g, shape, [&](Layout& l) {
     const int d = normal_dim(dim, l.ndim);
@@ -351,7 +351,7 @@ Ref slice_backward(const TensorInfo& g, const Sizes& shape, Py_ssize_t dim, Boun
   });
 }
 
-Ref diagonal_backward(const TensorInfo& g, const Sizes& shape, Py_ssize_t offset, Py_ssize_t dim1, Py_ssize_t dim2) {
+Ref diagonal_backward(const TensorInfo& g, const Shape& shape, Py_ssize_t offset, Py_ssize_t dim1, Py_ssize_t dim2) {
   return scattered(g, shape, [&](Layout& l) { return take_diagonal(l, offset, dim1, dim2); });
 }
 
@@ -403,12 +403,12 @@ Ref spread_over(const TensorInfo& g, const Sizes& shape, PyObject* dim, bool kee
   return make_view(g, l);
 }
 
-Ref spread(const TensorInfo& g, const Sizes& shape, SomeDims dim, bool keepdim) {
+Ref spread(const TensorInfo& g, const Shape& shape, SomeDims dim, bool keepdim) {
   return spread_over(g, shape, dim, keepdim, nullptr);
 }
 
 // spread(g / how many elements each mean has)
-Ref mean_backward(const TensorInfo& g, const Sizes& shape, SomeDims dim, bool keepdim) {
+Ref mean_backward(const TensorInfo& g, const Shape& shape, SomeDims dim, bool keepdim) {
   if (!g.is_float()) return {};
   const Ref part = owned(contiguous_copy(g.tensor));
   Py_ssize_t count;
