@@ -259,7 +259,7 @@ def test_results_die_at_once_without_the_collector():
 def test_ten_thousand_training_steps_leak_nothing():
     out = run_alone(
         """
-        import tracemalloc
+        import resource, tracemalloc
         torch.manual_seed(0)
         w1 = torch.randn(4, 8, requires_grad=True)
         w2 = torch.randn(8, 2, requires_grad=True)

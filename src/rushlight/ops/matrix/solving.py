@@ -139,6 +139,8 @@ def no_convergence(name: str, a: Array, failed: Callable[[Array], bool]) -> LinA
 
 def _inv(A: Tensor) -> Tensor:
     check_matrices("inv", A._form, square=True)
+    if (found := _kernels.inverse(A)) is not NotImplemented:  # an accelerator's, by way of the host
+        return found
     info = _kernels.lu_factor_ex(A, True, False)[2]
     raise singular_inverse("inv", A.ndim, *_known_failure(info))
 
@@ -228,6 +230,8 @@ def common_lead(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
 
 def _solve(A: Tensor, B: Tensor, left: bool) -> Tensor:
     check_equation(A, B, left)
+    if (found := _kernels.solve(A, B, left)) is not NotImplemented:  # as in _inv
+        return found
     info = _kernels.lu_factor_ex(A, True, False)[2]
     raise singular_solve("solve", A.ndim, _known_failure(info)[0])
 
@@ -405,6 +409,8 @@ def not_positive(name: str, ndim: int, i: int, order: int) -> LinAlgError:
 def _cholesky_of(name: str) -> Callable[[Tensor, bool], Tensor]:
     def cholesky(A: Tensor, upper: bool) -> Tensor:
         check_matrices("cholesky", A._form, square=True)
+        if (found := _kernels.cholesky(A, upper)) is not NotImplemented:  # as in _inv
+            return found
         info = _kernels.cholesky_ex(A, upper, False)[1]
         raise not_positive(name, A.ndim, *_known_failure(info))
 
