@@ -233,11 +233,10 @@ NEEDS_NUMPY_IN = {
         _index_fill_tensor _isclose _max_pool1d _max_pool2d _max_pool3d _nan_to_within
         _pdist _pivot_matrix _pow_base _pow_number _segment_reduce _std _std_mean _var
         _var_mean _vector_norm abs all any cumprod det dist embedding exp2 expm1
-        fake_quantize_per_tensor_affine float_power fold frobenius_norm hash_tensor
-        index_reduce l1_loss ldexp log10 log1p log2 logaddexp logsumexp matrix_exp
-        matrix_norm norm normalize pairwise_distance pow renorm
+        fake_quantize_per_tensor_affine float_power fold hash_tensor index_reduce
+        l1_loss ldexp log10 log1p log2 logaddexp logsumexp normalize pow renorm
         scaled_dot_product_attention scatter_reduce sgn sigmoid silu sinc softsign std
-        std_mean triplet_margin_loss vander var var_mean
+        std_mean vander var var_mean
     """,
     "int64": """
         _adaptive_avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d
@@ -246,7 +245,7 @@ NEEDS_NUMPY_IN = {
         _overwrite_number _pdist _pivot_matrix _pow_minus_one _renorm_factor
         _segment_reduce _std _std_mean _triangular_solve _unfold_backward _var _var_mean
         addbmm addmm addmv baddbmm constant_pad_nd fake_quantize_per_tensor_affine
-        logsumexp lu_unpack solve_triangular sum_to
+        logsumexp solve_triangular sum_to
     """,
     "int32": """
         _adaptive_avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d
@@ -255,8 +254,7 @@ NEEDS_NUMPY_IN = {
         _lu_info _nan_to_num _nan_to_within _overwrite_number _pdist _pivot_matrix
         _pow_minus_one _renorm_factor _segment_reduce _std _std_mean _triangular_solve
         _unfold_backward _var _var_mean addbmm addmm addmv baddbmm constant_pad_nd
-        fake_quantize_per_tensor_affine logsumexp lu_unpack solve_triangular sum_to
-        vander
+        fake_quantize_per_tensor_affine logsumexp solve_triangular sum_to vander
     """,
     "uint8": """
         _adaptive_avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d
@@ -265,8 +263,8 @@ NEEDS_NUMPY_IN = {
         _lu_info _nan_to_num _nan_to_within _overwrite_number _pdist _pivot_matrix
         _pow_minus_one _renorm_factor _segment_reduce _std _std_mean _triangular_solve
         _unfold_backward _var _var_mean addbmm addmm addmv baddbmm constant_pad_nd
-        fake_quantize_per_tensor_affine interpolate logsumexp lu_unpack relu6
-        solve_triangular sum_to vander
+        fake_quantize_per_tensor_affine interpolate logsumexp relu6 solve_triangular
+        sum_to vander
     """,
     "bool": """
         _adaptive_avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d
@@ -275,8 +273,8 @@ NEEDS_NUMPY_IN = {
         _index_fill_tensor _isclose _linear_bias _lu_info _max_pool1d _max_pool2d
         _max_pool3d _nan_to_num _nan_to_within _overwrite_number _pdist _pivot_matrix
         _pow_minus_one _renorm_factor _segment_reduce _std _std_mean _triangular_solve
-        _unfold_backward _var _var_mean addbmm addmv addr baddbmm constant_pad_nd
-        fake_quantize_per_tensor_affine fold linear logsumexp lu_unpack mm
+        _unfold_backward _var _var_mean addr constant_pad_nd
+        fake_quantize_per_tensor_affine fold linear logsumexp mm
         multi_head_attention_forward solve_triangular square sum_to
     """,
 }
