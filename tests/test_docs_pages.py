@@ -173,7 +173,11 @@ def test_navigation_and_pages_are_the_same():
 
 def test_site_fetches_nothing():
     """No page or setting of ours names an address that a browser would fetch by itself."""
-    sources = [ROOT / "mkdocs.yml", *DOCS.rglob("*.md"), *filter(Path.is_file, (DOCS / "assets").rglob("*"))]
+    sources = [
+        ROOT / "mkdocs.yml",
+        *DOCS.rglob("*.md"),
+        *filter(Path.is_file, (DOCS / "assets").rglob("*")),
+    ]
     fetched = re.compile(r"(?:src=|url\(|@import|!\[[^\]]*\]\()\s*[\"']?(?:https?:)?//")
     assert [str(path) for path in sources if fetched.search(path.read_text("utf-8"))] == []
     assert re.search(r"^  font: false$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.M)
