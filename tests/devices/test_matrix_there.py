@@ -383,6 +383,31 @@ def test_too_many_dimensions():
     assert _core.accelerator_refuse_fallbacks(False)
     try:
         near(linalg.inv(x), np.linalg.inv(a.transpose(6, 5, 4, 3, 2, 1, 0, 7, 8)))
+        positive = x @ x.mT
+        same = positive.cpu()
+        for op in (
+            linalg.cholesky,
+            torch.cholesky,
+            torch.cholesky_inverse,
+            lambda s: linalg.cholesky_ex(s, check_errors=True),
+            lambda s: linalg.inv_ex(s, check_errors=True),
+            lambda s: linalg.ldl_factor_ex(s, check_errors=True),
+            linalg.ldl_factor,
+            lambda s: linalg.ldl_solve(*linalg.ldl_factor(s), s),
+            lambda s: linalg.lu_factor_ex(s, check_errors=True),
+            linalg.lu_factor,
+            lambda s: linalg.solve_ex(s, s, check_errors=True),
+            lambda s: linalg.solve(s, s),
+            lambda s: torch.lu_unpack(*linalg.lu_factor(s)),
+        ):
+            found, expected = op(positive), op(same)
+            tensors = (lambda t: [t]) if isinstance(found, torch.Tensor) else list
+            for t, want in zip(tensors(found), tensors(expected), strict=True):
+                near(t, want.numpy())
+        with pytest.raises(linalg.LinAlgError, match="not positive-definite"):
+            linalg.cholesky(-positive)
+        with pytest.raises(linalg.LinAlgError, match="singular"):
+            linalg.inv(positive * 0)
     finally:
         _core.accelerator_refuse_fallbacks(True)
 

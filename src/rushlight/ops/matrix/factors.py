@@ -42,6 +42,7 @@ from .solving import (
     gradients_by,
     not_positive,
     positive_samples,
+    refusals,
     regular,
     singular_inverse,
     singular_solve,
@@ -123,7 +124,7 @@ def _cholesky_ex(A: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Te
 
 cholesky_ex: Op = general(
     "cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False)",
-    is_=_cholesky_ex,
+    is_=refusals(_kernels.cholesky_ex, _cholesky_ex),
     native=_kernels.cholesky_ex,
     vjp={"A": cholesky_vjp},
     node="LinalgCholeskyExBackward0",
@@ -410,7 +411,10 @@ def _no_gradient(name: str) -> Callable[[Tensor], Any]:
 
 ldl_factor_ex: Op = general(
     "ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False)",
-    is_=lambda A, hermitian, check_errors: _ldl("ldl_factor_ex", A, hermitian),
+    is_=refusals(
+        _kernels.ldl_factor_ex,
+        lambda A, hermitian, check_errors: _ldl("ldl_factor_ex", A, hermitian),
+    ),
     native=_kernels.ldl_factor_ex,
     vjp={"A": _no_gradient("ldl_factor_ex")},
     node="NotImplemented",
@@ -487,7 +491,7 @@ def _ldl_samples(make: Any) -> Any:
 
 ldl_solve: Op = general(
     "ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)",
-    is_=_ldl_solve,
+    is_=refusals(_kernels.ldl_solve, _ldl_solve),
     native=_kernels.ldl_solve,
     vjp={"LD, B": _no_gradient("ldl_solve")},
     node="NotImplemented",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from ... import _core
@@ -24,6 +25,7 @@ from ..table.signature import Tensor
 from .products import matmul
 
 _kernels = _core.kernels
+_Function = Callable[..., object]
 
 
 class _LinAlgError(RuntimeError):
@@ -124,6 +126,18 @@ def _known_failure(info: Tensor) -> tuple[int, int]:
     return found
 
 
+def refusals(kernel: _Function, definition: _Function) -> _Function:
+    """A definition that has the words of a kernel's errors and no results. The kernel goes first:
+    on an accelerator, where nothing else computes the op, by way of the host."""
+
+    @wraps(definition)
+    def refused(*given: object) -> object:
+        found = kernel(*given)
+        return definition(*given) if found is NotImplemented else found
+
+    return refused
+
+
 def no_convergence(name: str, a: Array, failed: Callable[[Array], bool]) -> LinAlgError:
     where, bad = first_bad(a, failed)
     values = "singular values" if name == "svd" else "eigenvalues"
@@ -139,8 +153,6 @@ def no_convergence(name: str, a: Array, failed: Callable[[Array], bool]) -> LinA
 
 def _inv(A: Tensor) -> Tensor:
     check_matrices("inv", A._form, square=True)
-    if (found := _kernels.inverse(A)) is not NotImplemented:  # an accelerator's, by way of the host
-        return found
     info = _kernels.lu_factor_ex(A, True, False)[2]
     raise singular_inverse("inv", A.ndim, *_known_failure(info))
 
@@ -173,7 +185,7 @@ def square_samples(make: Any) -> Any:
 
 inv = general(
     "inv(A: Tensor)",
-    is_=_inv,
+    is_=refusals(_kernels.inverse, _inv),
     native=_kernels.inverse,
     vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
     node="LinalgInvExBackward0",
@@ -230,8 +242,6 @@ def common_lead(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
 
 def _solve(A: Tensor, B: Tensor, left: bool) -> Tensor:
     check_equation(A, B, left)
-    if (found := _kernels.solve(A, B, left)) is not NotImplemented:  # as in _inv
-        return found
     info = _kernels.lu_factor_ex(A, True, False)[2]
     raise singular_solve("solve", A.ndim, _known_failure(info)[0])
 
@@ -256,7 +266,7 @@ def gradients_by(solution: Callable[..., Tensor]) -> Callable[..., Any]:
 
 solve: Op = general(
     "solve(A: Tensor, B: Tensor, *, left: bool = True)",
-    is_=_solve,
+    is_=refusals(_kernels.solve, _solve),
     native=_kernels.solve,
     vjp={"A, B": gradients_by(lambda a, b, left: solve(a, b, left=left))},
     node="LinalgSolveExBackward0",
@@ -409,8 +419,6 @@ def not_positive(name: str, ndim: int, i: int, order: int) -> LinAlgError:
 def _cholesky_of(name: str) -> Callable[[Tensor, bool], Tensor]:
     def cholesky(A: Tensor, upper: bool) -> Tensor:
         check_matrices("cholesky", A._form, square=True)
-        if (found := _kernels.cholesky(A, upper)) is not NotImplemented:  # as in _inv
-            return found
         info = _kernels.cholesky_ex(A, upper, False)[1]
         raise not_positive(name, A.ndim, *_known_failure(info))
 
@@ -440,7 +448,7 @@ def positive_samples(make: Any) -> Any:
 
 cholesky = general(
     "cholesky(A: Tensor, *, upper: bool = False)",
-    is_=_cholesky_of("linalg.cholesky"),
+    is_=refusals(_kernels.cholesky, _cholesky_of("linalg.cholesky")),
     native=_kernels.cholesky,
     vjp={"A": cholesky_vjp},
     node="LinalgCholeskyExBackward0",
@@ -455,7 +463,7 @@ cholesky = general(
 )
 _old_cholesky = general(
     "_cholesky(input: Tensor, upper: bool = False)",
-    is_=_cholesky_of("cholesky"),
+    is_=refusals(_kernels.cholesky, _cholesky_of("cholesky")),
     native=_kernels.cholesky,
     vjp={"input": cholesky_vjp},
     formula={"input": CHOLESKY},

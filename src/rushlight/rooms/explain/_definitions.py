@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from importlib import import_module
@@ -12,6 +11,7 @@ from types import CodeType
 from typing import Any
 
 from .._base import FOLDER
+from .._base.browser import IN_BROWSER
 from .._levels.batching_rule import batching_of, by_definition, looped
 from ..ops.table.statement import OPS, Entry
 from ..ops.table.words import BATCH
@@ -106,7 +106,7 @@ def _batching(entry: Entry) -> str:
 
 
 def _there(entry: Entry) -> str:
-    if sys.platform == "emscripten":  # its kernels are not in a browser's wheel
+    if IN_BROWSER:  # its kernels are not in a browser's wheel
         return _NONE
     if entry.kind == "pointwise":
         return "the interpreter of pointwise programs"
