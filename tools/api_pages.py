@@ -270,10 +270,7 @@ def public(part: str) -> dict[str, Any]:
         own = {n: v for n, v in found.items() if n not in shared() and not is_in_place(n, found)}
         return {n: v for n, v in own.items() if group_of(n, v) in groups.split("; ")}
     module = torch if namespace == "torch" else importlib.import_module(f"rushlight.{namespace}")
-    listed: Iterable[str] = getattr(module, "__all__", None) or [
-        n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__
-    ]
-    found = {n: getattr(module, n) for n in listed if not n.startswith("_")}
+    found = {n: getattr(module, n) for n in module.__all__ if not n.startswith("_")}
     found = {n: v for n, v in found.items() if is_ours(v)}
     if groups:
         found = {n: v for n, v in found.items() if group_of(n, v) in groups.split("; ")}

@@ -13,6 +13,9 @@ from rushlight._tensor.rebuilding import set_attributes
 
 from .._base.missing import missing_name as _missing_name
 
+_LATE = ("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy")
+__all__ = ["Buffer", "Parameter", *_LATE]
+
 
 class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]
     """Lets `isinstance(t, Parameter)` hold for custom tensor classes wrapped by `Parameter(t)`."""
@@ -146,10 +149,4 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     return made
 
 
-__getattr__ = _missing_name(
-    __name__,
-    late=dict.fromkeys(
-        ("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"),
-        "rushlight.nn._uninitialized",
-    ),
-)
+__getattr__ = _missing_name(__name__, late=dict.fromkeys(_LATE, "rushlight.nn._uninitialized"))

@@ -15,6 +15,17 @@ from ..._base.missing import missing_name as _missing_name
 from ..._base.outside import np
 from .._moving import target
 
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
+
 
 class _PackedFields(NamedTuple):
     data: Any
