@@ -252,7 +252,7 @@ int read_reference(Op* op, PyObject* value) {
 
 int read_by_ops(Op* op, PyObject* value) {
   op->by_ops = Py_NewRef(value);
-  op->native = is_kernel(op->forward);
+  op->native = op->forward && is_kernel(op->forward);
   return 0;
 }
 
@@ -392,6 +392,7 @@ struct Word {
 Word words[] = {
     {"reference", read_reference, nullptr},
     {"is_", read_by_ops, nullptr},
+    {"by_ops", read_by_ops, nullptr},
     {"arity", number<&Op::loop, &Op::Loop::arity>, nullptr},
     {"kernel", read_kernel, nullptr},
     {"by_steps", flag<&Op::loop, &Op::Loop::by_steps>, nullptr},

@@ -392,8 +392,18 @@ Tensor* result_tensor(PyObject* value) {
 }
 
 Tensor* tensor_from_any(PyObject* o, DType dtype) {
+  const auto number = [dtype](DType type, const void* value) -> Tensor* {
+    const Owned<Tensor> t(new_tensor(type, 0, nullptr));
+    if (t) std::memcpy(t->data(), value, static_cast<size_t>(item_size(type)));
+    return t ? cast(t.get(), dtype) : nullptr;
+  };
+  if (PyFloat_CheckExact(o)) return number(DType::F64, &reinterpret_cast<PyFloatObject*>(o)->ob_fval);
+  if (PyComplex_CheckExact(o)) return number(DType::C128, &reinterpret_cast<PyComplexObject*>(o)->cval);
+  int overflow;
+  const int64_t whole = PyLong_CheckExact(o) ? PyLong_AsLongLongAndOverflow(o, &overflow) : 0;
+  if (PyLong_CheckExact(o) && !overflow) return number(DType::I64, &whole);
   if (!need_numpy()) return nullptr;
-  Owned<Tensor> t(tensor_of(PyArray_FromAny(o, nullptr, 0, 0, 0, nullptr)));
+  const Owned<Tensor> t(tensor_of(PyArray_FromAny(o, nullptr, 0, 0, 0, nullptr)));
   return t ? cast(t.get(), dtype) : nullptr;
 }
 

@@ -400,6 +400,19 @@ inline PyObject* run_definitions(Op* op, PyObject* const* slots) {
   return result;
 }
 
+}  // namespace
+
+PyObject* run_with_reference(Op* op, PyObject* const* slots) {
+  if (op->by_ops && !is_on(op, slots, kAccelerator)) {
+    PyObject* found = run_by_ops(op, slots, false);
+    if (found != Py_NotImplemented) return found;
+    Py_DECREF(found);
+  }
+  return run_definition(op, op->reference ? op->reference : op->forward, slots);
+}
+
+namespace {
+
 // On the first argument as `dtype` says. The definition is told of integers alone, whose sums have another type by themselves.
 [[gnu::noinline, gnu::cold]] PyObject* run_converted(Op* op, PyObject* const* slots) {
   const int param = op->promotion.dtype_param;

@@ -379,10 +379,9 @@ Tensor* one_element(const Tensor* t) {
   return new_view(t, t->ndim(), sizes, t->strides(), 0);
 }
 
-// The op's NumPy definition on operands of the common type.
+// The op's definition in other ops or on arrays, on operands of the common type.
 Tensor* run_reference(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out, const Place& place) {
-  PyObject* definition = op->reference ? op->reference : op->forward;
-  if (!definition) {
+  if (!op->reference && !op->forward) {
     raise_not_implemented(op, common);
     return nullptr;
   }
@@ -396,7 +395,7 @@ Tensor* run_reference(Op* op, PyObject* const* slots, int n, DType common, DType
       cast_to[i] = Ref(as_object(one_element(as_tensor(cast_to[i].get()))));
     if (!(operands[i] = cast_to[i].get())) return nullptr;
   }
-  Ref value(run_definition(op, definition, operands));
+  Ref value(run_with_reference(op, operands));
   if (!value) return nullptr;
   if (op->loop.program && tls.noted.path == Path::Numpy) note_path(Path::Fallback);
   if (value.get() == Py_NotImplemented) {

@@ -92,6 +92,14 @@ constexpr ptrdiff_t kBlock = 256;
 
 }  // namespace
 
+// Near 0 the size by |1 + a|^2 - 1.
+template <class T>
+std::complex<T> log1p(std::complex<T> a) {
+  const T x = a.real(), y = a.imag();
+  const bool near = std::fabs(x) < T(0.5) && std::fabs(y) < T(0.5);
+  return {near ? std::log1p(x * (2 + x) + y * y) / 2 : std::log(std::hypot(x + 1, y)), std::atan2(y, x + 1)};
+}
+
 // The one with the larger real part keeps its angle, and the other turns it.
 template <class T>
 std::complex<T> log_add_exp(std::complex<T> a, std::complex<T> b) {
@@ -100,10 +108,7 @@ std::complex<T> log_add_exp(std::complex<T> a, std::complex<T> b) {
   const auto is_nan = [](std::complex<T> z) { return std::isnan(z.real()) || std::isnan(z.imag()); };
   if (is_nan(a) || is_nan(b)) return {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::quiet_NaN()};
   if (std::isinf(high.real()) && low.real() == high.real()) return high.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
-  const std::complex<T> e = std::exp(low - high);
-  const T x = e.real(), y = e.imag(), beyond = x * (2 + x) + y * y;  // |1 + e|^2 - 1
-  const T size = beyond > T(-0.5) ? std::log1p(beyond) / 2 : std::log(std::hypot(x + 1, y));
-  return {high.real() + size, high.imag() + std::atan2(y, x + 1)};
+  return high + log1p(std::exp(low - high));
 }
 
 bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width,
@@ -250,6 +255,7 @@ void logcumsumexp_backward(const T* g, const T* x, const T* out, ptrdiff_t rows,
   }
 }
 
+template std::complex<double> log1p(std::complex<double>);
 template std::complex<float> log_add_exp(std::complex<float>, std::complex<float>);
 template std::complex<double> log_add_exp(std::complex<double>, std::complex<double>);
 template void complex_products(const float*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, float*);

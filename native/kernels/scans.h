@@ -11,7 +11,9 @@ namespace rushlight {
 bool extremes_so_far(bool largest, DType dtype, const char* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width,
                      char* values, int64_t* places);
 
-// The logarithm of the sum of two numbers' exponentials, of parts of float or double.
+// The logarithms of 1 + a and of the sum of two numbers' exponentials, of parts of float or double.
+template <class T>
+std::complex<T> log1p(std::complex<T> a);
 template <class T>
 std::complex<T> log_add_exp(std::complex<T> a, std::complex<T> b);
 

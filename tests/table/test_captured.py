@@ -19,7 +19,7 @@ from rushlight import _core
 
 # Ops whose samples are all refused: they answer Python with values, or compute in NumPy.
 REFUSED: frozenset[str] = frozenset(
-    "_round_decimals _pivot_matrix matrix_exp _index_fill_tensor _segment_reduce _gelu_given "
+    "_pivot_matrix matrix_exp _index_fill_tensor _segment_reduce _gelu_given "
     "embedding_bag fake_quantize_per_tensor_affine".split()
 )
 

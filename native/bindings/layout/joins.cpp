@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 namespace rushlight {
 namespace {
@@ -31,6 +32,21 @@ class TensorInfos {
     return true;
   }
   TensorInfo& operator[](Py_ssize_t i) { return at[i]; }
+  // Tensors of several types are converted to their common one; false where that is left to Python.
+  bool have_one_type() {
+    DType common = at[0].dtype;
+    for (Py_ssize_t i = 1; i < count; ++i) {
+      if (at[i].dtype == common) continue;
+      if (stored_only(common) || stored_only(at[i].dtype) || is_accelerated(at[i]) || is_accelerated(at[0])) return false;
+      common = promote(common, at[i].dtype);
+    }
+    for (Py_ssize_t i = 0; i < count; ++i) several_ |= at[i].dtype != common;
+    if (!several_) return true;
+    for (Py_ssize_t i = 0; i < count; ++i) held_.push_back(Ref::borrow(as_object(at[i].tensor)));
+    for (Ref& one : held_) one = owned(cast(as_tensor(one), common));
+    for (Py_ssize_t i = 0; i < count; ++i) at[i] = info_of(held_[static_cast<size_t>(i)]);
+    return true;
+  }
   DeviceType device() const {
     for (Py_ssize_t i = 0; i < count; ++i) {
       if (is_meta(at[i])) return DeviceType::Meta;
@@ -40,6 +56,8 @@ class TensorInfos {
   Py_ssize_t count = 0;
 
  private:
+  bool several_ = false;
+  std::vector<Ref> held_;
   TensorInfo few_[kFew];
   std::unique_ptr<TensorInfo[]> heap_;
   TensorInfo* at = few_;
@@ -164,7 +182,7 @@ Ref cat(TensorInfos& tensors, Any along) {
     }
     shape[dim] += a.shape[dim];
   }
-  if (!same_dtype(tensors)) return {};
+  if (!tensors.have_one_type()) return {};
   Ref result = joined(tensors, model.ndim, shape, dim, false);
   if (has_memory(result)) join(tensors, info_of(result), dim, false);
   return result;
@@ -182,7 +200,7 @@ Ref stack(TensorInfos& tensors, Any along) {
     return fail(PyExc_RuntimeError, "stack expects each tensor to be equal size, but got " + sizes_text(model.shape, model.ndim) +
                                         " at entry 0 and " + sizes_text(a.shape, a.ndim) + " at entry " + std::to_string(i));
   }
-  if (!same_dtype(tensors)) return {};
+  if (!tensors.have_one_type()) return {};
   check_room(model.ndim);
   Py_ssize_t shape[kMaxDims];
   for (int i = 0, d = 0; i <= model.ndim; ++i) shape[i] = i == dim ? tensors.count : model.shape[d++];

@@ -46,10 +46,16 @@ struct Number {
       if (dtype == DType::Count) dtype = type;
       integer = whole;
       return dtype == DType::Bool || holds(dtype, integer);
-    } else {
+    } else if (dtype == DType::Count || is_differentiable(dtype)) {
       type = DType::F64;
       if (dtype == DType::Count) dtype = registry.default_dtype;
-      return is_differentiable(dtype) && (Making::real(value, real) ? holds(dtype, real) : PyFloat_CheckExact(value));
+      return Making::real(value, real) ? holds(dtype, real) : PyFloat_CheckExact(value);
+    } else {
+      double number;
+      if (!PyFloat_CheckExact(value) || !Making::real(value, number) || !holds(dtype, number)) return false;
+      type = dtype == DType::Bool ? DType::Bool : DType::I64;
+      if (dtype == DType::Bool) truth = number != 0;
+      else integer = static_cast<int64_t>(number);
     }
     return true;
   }

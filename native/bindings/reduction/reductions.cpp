@@ -338,9 +338,13 @@ Ref reduction(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */
   const uint64_t mask = all ? all_dims(a.ndim) : dims.mask;
   if (op == Reduce::Sum) return sum_of(a, mask, keepdim);
   if (op == Reduce::Prod && is_pair(a.dtype)) return product_of_pairs(a, mask, keepdim);
+  constexpr bool truth = op == Reduce::Any || op == Reduce::All;
+  if (truth && is_pair(a.dtype) && !is_accelerated(a)) {
+    const Ref whether = owned(cast(a.tensor, DType::Bool));
+    return reduce(op, info_of(whether), mask, keepdim);
+  }
   Ref result = as_given(reduce(op, a, mask, keepdim), a);
-  if (result && (op == Reduce::Any || op == Reduce::All) && a.dtype == DType::U8) return converted(result, DType::U8);
-  return result;
+  return result && truth && a.dtype == DType::U8 ? converted(result, DType::U8) : std::move(result);
 }
 
 // A reduction of halves: of their values as float, and its result rounded once.
@@ -560,6 +564,22 @@ double squares_of_pieces(DType dtype, const char* row, Py_ssize_t length) {
 }
 
 Ref var(const TensorInfo& a, Dims dims, double correction, bool keepdim) {
+  if (is_pair(a.dtype) && !is_accelerated(a) && !is_meta(a)) {
+    const DType real = part_of(a.dtype);
+    const auto of_part = [&](Py_ssize_t offset) {
+      const Ref part = owned(new_view(a.tensor, real, a.tensor->ndim(), a.shape, a.strides, offset));
+      return var(info_of(part), dims, correction, keepdim);
+    };
+    Ref sum = of_part(0);
+    const Ref other = of_part(item_size(real));
+    by_type(
+        real,
+        [&](auto* to, const auto* from) {
+          for (Py_ssize_t i = as_tensor(sum)->numel(); i-- > 0;) to[i] += from[i];
+        },
+        data_of(sum), static_cast<const char*>(data_of(other)));
+    return sum;
+  }
   if (!a.is_float()) return {};
   const auto run = [&](const char* row, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
     const double divisor = std::max(static_cast<double>(length) - correction, 0.0);
@@ -800,6 +820,10 @@ Ref prod_backward(const TensorInfo& a, const TensorInfo& g, const TensorInfo& to
 
 // The log of the sum of exponentials.
 Ref logsumexp(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
+  if (!is_differentiable(a.dtype) && !is_meta(a)) {
+    const Ref real = contiguous_as(a.tensor, registry.default_dtype);
+    return logsumexp(info_of(real), dims, keepdim, {});
+  }
   if (!a.is_float()) return {};
   const auto run = [&a](const char* row, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
     dense_kernels().logsumexp_rows(a.dtype, row, rows, stride, length, out);
@@ -822,7 +846,8 @@ Ref sum_to(const TensorInfo& a, const Shape& to) {
   }
   if (!fits) return fail(PyExc_RuntimeError, "sum_to: the shape does not broadcast to the shape of the array");
   if (!mask) return Ref::borrow(as_object(a.tensor));
-  if (!a.is_float_or_half() && !is_pair(a.dtype)) return {};  // sums of integers have another type
+  const bool whole = !is_differentiable(a.dtype);  // whose sums have another type
+  if (whole && is_accelerated(a)) return {};
   const bool only_lead = lead >= 64 || !(mask >> lead);
   Py_ssize_t n = 1;
   for (int i = 0; i < ndim; i++) n *= shape[i];
@@ -833,6 +858,7 @@ Ref sum_to(const TensorInfo& a, const Shape& to) {
     return row;
   }
   Ref sum = sum_of(a, mask, !only_lead);
+  if (sum && whole) sum = rounded(std::move(sum), a.dtype);
   if (!sum || lead == 0 || only_lead) return sum;
   Layout l(as_tensor(sum));  // less the leading dimensions, of size 1
   for (int i = 0; i < lead; i++) l.remove(0);

@@ -234,6 +234,48 @@ def test_complex_numbers_at_their_ends(dtype):
     assert torch.sgn(torch.zeros(3, dtype=t.dtype)).tolist() == [0, 0, 0]
 
 
+ELEMENTARY = {
+    "exp2": lambda z: np.exp(z * np.log(2)),
+    "expm1": np.expm1,
+    "log2": lambda z: np.log(z) / np.log(2),
+    "log10": np.log10,
+    "log1p": lambda z: np.where(np.abs(z) < 1e-4, z - z * z / 2 + z**3 / 3, np.log(1 + z)),
+    "sigmoid": lambda z: 1 / (1 + np.exp(-z)),
+    "abs": np.abs,
+    "angle": np.angle,
+    "conj_physical": np.conj,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("name", ELEMENTARY)
+def test_elementary_functions_of_complex_numbers(name, dtype):
+    rng = np.random.default_rng(3)
+    z = rng.standard_normal((2, 501)).T.copy().view(np.complex128)[:, 0].astype(dtype)
+    z[:3] = [1e-9 + 1e-7j, -1e-9j, 3 - 40j]
+    expected = ELEMENTARY[name](z.astype(np.complex128))
+    for given, at in ((torch.tensor(z), slice(None)), (torch.tensor(z)[1::2], slice(1, None, 2))):
+        found = getattr(torch, name)(given).numpy()
+        assert found.dtype == (np.abs(z) if expected.dtype.kind == "f" else z).dtype
+        np.testing.assert_allclose(found, expected[at], 8 * np.finfo(dtype).eps)
+    assert getattr(torch, name)(torch.tensor(z[:0])).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_powers_of_complex_numbers(dtype):
+    rng = np.random.default_rng(4)
+    z, w = rng.standard_normal((2, 501, 2)).view(np.complex128)[..., 0].astype(dtype)
+    wide, bound = z.astype(np.complex128), 30 * np.finfo(dtype).eps
+    np.testing.assert_allclose((torch.tensor(z) ** torch.tensor(w)).numpy(), wide**w, bound)
+    for power in (2.5, -1.5, 5, -3, 0.5 + 1j):
+        np.testing.assert_allclose((torch.tensor(z) ** power).numpy(), wide**power, bound)
+        found = (power ** torch.tensor(z)).numpy()
+        np.testing.assert_allclose(found, np.power(complex(power), wide), bound)
+    nothing = torch.zeros(1, dtype=torch.tensor(z).dtype)
+    assert (nothing**0).tolist() == [1] and (nothing ** (2 + 1j)).tolist() == [0]
+    assert (nothing**-3).real.tolist() == [math.inf] and (nothing**1j).isnan().all()
+
+
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_between_complex_numbers_and_sums_of_their_exponentials(dtype):
     rng = np.random.default_rng(9)

@@ -140,7 +140,18 @@ def test_a_number():
     assert kernels.full((2,), True, dtype=torch.complex64).tolist() == [1, 1]
     for number in (1j, "1"):
         assert kernels.scalar_tensor(number) is NotImplemented
-    for number, kind in ((-1, "uint8"), (128, "int8"), (1.5, "int64"), (65505, "float16")):
+    for number, whole in ((1.5, 1), (-1.5, -1), (127.0, 127)):
+        assert kernels.full((2,), number, dtype=torch.int8).tolist() == [whole, whole]
+    for kind in ("bool", "int64"):
+        assert kernels.full((2,), 0.5, dtype=getattr(torch, kind)).tolist() == 2 * [kind == "bool"]
+    for number, kind in ((-1, "uint8"), (128, "int8"), (127.5, "int8"), (2.0**63, "int64")):
+        assert kernels.full((2,), number, dtype=getattr(torch, kind)) is NotImplemented
+    for number, kind in (
+        (math.nan, "int32"),
+        (math.inf, "int64"),
+        (-0.5, "uint8"),
+        (65505, "float16"),
+    ):
         assert kernels.full((2,), number, dtype=getattr(torch, kind)) is NotImplemented
     for shape in ((0, 3), (3, 0), (3, 2), (2, 3)):
         made = torch.zeros(shape).fill_diagonal_(1)

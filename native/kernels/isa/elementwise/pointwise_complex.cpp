@@ -97,6 +97,8 @@ bool is_finite(Complex<R> a) {
   return !is_nan(a) & !is_infinite(a);
 }
 
+constexpr double kLog2 = 0.6931471805599453, kLog10 = 2.302585092994046;
+
 // A number of the C library's, whose parts are in the same places.
 template <class To, class From>
 To as(From a) {
@@ -120,6 +122,49 @@ FUNCTION(tanh)
 FUNCTION(asinh)
 FUNCTION(acosh)
 FUNCTION(atanh)
+
+// The others by these, of floats as doubles.
+inline Complex<double> own_exp2(Complex<double> a) {
+  return a.im == 0 ? Complex<double>{__builtin_exp2(a.re), a.im} : own_exp(Complex<double>{a.re * kLog2, a.im * kLog2});
+}
+inline Complex<double> own_expm1(Complex<double> a) {
+  const double less = __builtin_expm1(a.re), sine = __builtin_sin(a.im), half = __builtin_sin(a.im * 0.5);
+  const double size = a.re > -0.5 ? less + 1 : __builtin_exp(a.re);
+  return {less * __builtin_cos(a.im) - 2 * half * half, a.im == 0 ? a.im : size * sine};
+}
+inline Complex<double> own_log1p(Complex<double> a) {
+  return as<Complex<double>>(rushlight::log1p(as<std::complex<double>>(a)));
+}
+inline Complex<double> log_over(Complex<double> a, double base) {
+  const Complex<double> r = own_log(a);
+  return {r.re / base, r.im / base};
+}
+inline Complex<double> own_log2(Complex<double> a) { return log_over(a, kLog2); }
+inline Complex<double> own_log10(Complex<double> a) { return log_over(a, kLog10); }
+inline Complex<double> sigmoid(Complex<double> a) {
+  const Complex<double> e = own_exp(negative(a));
+  return one_over(Complex<double>{1 + e.re, e.im});
+}
+inline Complex<double> power(Complex<double> a, Complex<double> b) {
+  if ((b.re == 0) & (b.im == 0)) return {1, 0};
+  const double none = __builtin_nan("");
+  if (!is_true(a)) return b.re > 0 ? Complex<double>{0, 0} : Complex<double>{b.re < 0 ? __builtin_inf() : none, none};
+  if (b.im != 0 || b.re != __builtin_floor(b.re) || size_of(b.re) >= 100) return own_exp(mul(b, own_log(a)));
+  Complex<double> product{1, 0};
+  for (int left = static_cast<int>(size_of(b.re)); left; left >>= 1, a = mul(a, a)) {
+    if (left & 1) product = mul(product, a);
+  }
+  return b.re < 0 ? one_over(product) : product;
+}
+inline Complex<double> wide(Complex<float> a) { return {a.re, a.im}; }
+inline Complex<float> narrow(Complex<double> a) { return {static_cast<float>(a.re), static_cast<float>(a.im)}; }
+inline Complex<float> own_exp2(Complex<float> a) { return narrow(own_exp2(wide(a))); }
+inline Complex<float> own_expm1(Complex<float> a) { return narrow(own_expm1(wide(a))); }
+inline Complex<float> own_log1p(Complex<float> a) { return narrow(own_log1p(wide(a))); }
+inline Complex<float> own_log2(Complex<float> a) { return narrow(own_log2(wide(a))); }
+inline Complex<float> own_log10(Complex<float> a) { return narrow(own_log10(wide(a))); }
+inline Complex<float> sigmoid(Complex<float> a) { return narrow(sigmoid(wide(a))); }
+inline Complex<float> power(Complex<float> a, Complex<float> b) { return narrow(power(wide(a), wide(b))); }
 
 template <class R>
 Complex<R> log_add_exp(Complex<R> a, Complex<R> b) {

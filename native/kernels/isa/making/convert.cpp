@@ -267,9 +267,10 @@ StoreFn store_function(DType compute, DType to) {
 
 bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t n) {
   const auto computed = [](DType t) { return t == DType::F32 || t == DType::F64 || t == DType::I64; };
-  if (!supported(from, DType::F32) || !supported(to, DType::F32)) return false;
+  const bool truth = to == DType::Bool && (from == DType::C64 || from == DType::C128);
+  if (!truth && (!supported(from, DType::F32) || !supported(to, DType::F32))) return false;
   if (computed(to)) load_function(from, to)(static_cast<const char*>(in), item_size(from), out, n);
-  else if (computed(from) && (to == DType::Bool || (from == DType::F32 && is_half(to))))
+  else if (truth || (computed(from) && (to == DType::Bool || (from == DType::F32 && is_half(to)))))
     store_function(from, to)(in, static_cast<char*>(out), item_size(to), n);
   else return false;
   return true;

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import _core
 from ..._base.dtypes import bool as _bool
+from ..._base.dtypes import complex64
 from ..._base.outside import np, ufuncs
 from ..._core import Op
 from ..._devices import of
@@ -313,6 +314,7 @@ _isclose: Op = pointwise(
     forward=lambda input, other, rtol, atol: _near(input, other, (other * rtol).abs() + atol),
     reference=_close,
     reference_for="bool int complex",
+    by_ops=lambda input, other, rtol, atol: (input == other) | _near_of(input, other, rtol, atol),
     method=False,
     in_place=False,
     out=False,
@@ -320,6 +322,14 @@ _isclose: Op = pointwise(
     stored="complex32",
     doc="`isclose` of arguments that were looked at.",
 )
+
+
+def _near_of(input: Tensor, other: Tensor, rtol: float, atol: float) -> Tensor:
+    if not input.dtype.is_complex:
+        input, other = input.double(), other.double()
+    elif input.dtype.itemsize == 4:
+        input, other = input.to(complex64), other.to(complex64)
+    return _near(input, other, (other * rtol).abs() + atol)
 
 
 def _near(input: Tensor, other: Tensor, room: Tensor) -> Tensor:

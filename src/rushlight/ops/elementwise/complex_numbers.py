@@ -17,7 +17,7 @@ from ..table.kinds import composed, composite, general, linear, pointwise
 from ..table.reference import add_method, alias
 from ..table.signature import Tensor
 from ..table.statement import LAZY
-from .elementary import abs, hypot
+from .elementary import abs, atan2, hypot
 from .selection import where
 
 _kernels = _core.kernels
@@ -144,6 +144,7 @@ conj_physical: Op = pointwise(
     reference=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
     partials={"input": lambda g: conj(g)},
     reference_for="bool int float complex",
+    by_ops=lambda input: resolve_conj(conj(input)),
     in_place_node="ConjPhysicalBackward1",
     real_itself=True,
     out="found",
@@ -198,6 +199,7 @@ angle = pointwise(
     reference=_angle,
     partials={"input": _angle_rule},
     reference_for="complex",
+    by_ops=lambda input: atan2(input.imag, input.real),
     in_place=False,
     samples=lambda make: [(make(2, 3),), (make(2, 3, kind="complex"),)],
     doc="The angle in the complex plane; of negative numbers pi.",

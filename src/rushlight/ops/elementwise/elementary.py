@@ -14,7 +14,7 @@ from ..making.creation import zeros_like
 from ..table.arrays import Array, rounded, widened
 from ..table.formulas import Symbol
 from ..table.kinds import composite, general, pointwise, variant
-from ..table.reference import add_method, alias
+from ..table.reference import add_method, alias, wide
 from ..table.samples import one, pair
 from ..table.signature import Tensor
 from .arithmetic import conj_of, no_derivative, reciprocal
@@ -335,6 +335,7 @@ abs = pointwise(
     partials={"input": _magnitude_rule},
     refuses={"bool": "abs_cpu"},
     reference_for="complex",
+    by_ops=lambda input: hypot(input.real, input.imag),
     out="found",
     samples=one,
     stored="all",
@@ -481,6 +482,12 @@ def _round_decimals(a: Array, decimals: int) -> Array:
     return np.rint(a * ten) / ten if decimals >= 0 else np.rint(a / ten) * ten
 
 
+def _rounded_to(input: Tensor, decimals: int) -> Tensor:
+    ten = 10.0 ** builtins.abs(decimals) if builtins.abs(decimals) < 309 else math.inf
+    whole = round(wide(input) * ten if decimals >= 0 else wide(input) / ten)
+    return whole / ten if decimals >= 0 else whole * ten
+
+
 round = pointwise(
     "round(input: Tensor, *, decimals: int = 0)",
     where="torch special",
@@ -499,6 +506,7 @@ round = pointwise(
 _round_decimals_op = pointwise(
     "_round_decimals(input: Tensor, *, decimals: int = 0)",
     reference=_round_decimals,
+    by_ops=_rounded_to,
     partials={"input": 0},
     refuses={"bool int complex": "round_cpu"},
     node="RoundBackward1",
@@ -540,6 +548,7 @@ _finite_only = pointwise(
     ),
     partials={"input": lambda input: isfinite(input)},
     reference_for="bool int",
+    by_ops=lambda input, nan, posinf, neginf: input,
     node="NanToNumBackward0",
     method=False,
     in_place=False,
@@ -555,6 +564,7 @@ _within = pointwise(
     "_nan_to_within(input: Tensor, nan: Number, limit: Number)",
     kernel="finite",
     reference=lambda a, nan, limit: np.nan_to_num(a, nan=nan, posinf=limit, neginf=-limit),
+    by_ops=lambda input, nan, limit: _finite_only(input, nan, limit, -limit),
     partials={"input": lambda input: isfinite(input)},
     node="NanToNumBackward0",
     method=False,

@@ -24,8 +24,12 @@ from .selection import unless, where
 def _power(a: Array, b: Array | int) -> Array:
     whole = isinstance(b, int) or np.asarray(b).dtype.kind in "iu"
     if whole and a.dtype.kind in "iub" and (b < 0 if isinstance(b, int) else np.any(b < 0)):
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
+        _refuse_negative()
     return np.power(a, b)
+
+
+def _refuse_negative(*_: object) -> None:
+    raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 
 def _of_base(g: Any, input: Tensor | Symbol, exponent: Tensor | Symbol) -> Tensor:
@@ -116,6 +120,7 @@ _pow_two = _pow_of_number(
     forward=lambda input, exponent: input * input,
     reference=lambda a, exponent: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
     reference_for="bool",
+    by_ops=lambda input, exponent: input.long(),
     partials={"input": lambda input, exponent: exponent * input},
     samples=lambda make: [(make(2, 3), 2)],
 )
@@ -146,6 +151,7 @@ _pow_minus_one = _pow_of_number(
     reference=lambda a, exponent: np.reciprocal(a) if a.dtype.kind in "fc" else _power(a, -1),
     partials={"input": lambda input, exponent: exponent / input / input},
     reference_for="bool int",
+    by_ops=_refuse_negative,
     samples=lambda make: [(make(2, 3), -1)],
 )
 _pow_base = pointwise(
@@ -181,6 +187,7 @@ square = pointwise(
     in_place="function",
     reference=lambda a: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
     reference_for="bool",
+    by_ops=lambda input: input.long(),
     partials={"input": lambda input: 2 * input},
     node="PowBackward0",
     samples=one,

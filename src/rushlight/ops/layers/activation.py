@@ -640,6 +640,7 @@ _gate: Op = pointwise(
         "input": lambda other: sigmoid(other),
         "other": lambda g, input, other: _gate_slope(g, input, sigmoid(other)),
     },
+    refuses={"complex": "glu_cpu"},
     method=False,
     in_place=False,
     samples=pair,

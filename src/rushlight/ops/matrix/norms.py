@@ -348,6 +348,9 @@ _renorm_factor = pointwise(
     "_renorm_factor(sizes: Tensor, maxnorm: Number)",
     forward=lambda sizes, maxnorm: where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1),
     reference=lambda a, maxnorm: np.where(a > maxnorm, maxnorm / (a + 1e-7), 1).astype(a.dtype),
+    by_ops=lambda sizes, maxnorm: where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1).to(
+        sizes.dtype
+    ),
     partials={
         "sizes": lambda out, sizes, maxnorm: where(sizes > maxnorm, -out / (sizes + 1e-7), 0)
     },

@@ -177,6 +177,7 @@ def pointwise(
     domain: tuple[float, float] = (-2.0, 2.0),
     refuses: dict[str, Any] | None = None,
     reference_for: str = "",
+    by_ops: Callable[..., Any] | None = None,
     never: str = "",
     always: str = "",
     halves: Callable[..., Any] | None = None,
@@ -195,7 +196,8 @@ def pointwise(
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
     type, text); "condition: int float": types of one argument, "any: bool": of any. reference_for:
     common types ("bool int half") that go to `reference` in spite of a kernel; the result has its
-    type. never, always: common types without an element that is so, or with no other (for 'bool').
+    type. by_ops: what `reference` computes, in other ops on tensors of the CPU. never, always:
+    common types without an element that is so, or with no other (for 'bool').
     halves: as forward, for halves; each step is rounded.
     """
     name, params, _ = parse(signature, OpKind.POINTWISE)
@@ -222,6 +224,7 @@ def pointwise(
         arity=arity,
         reference_for=sum(1 << n for n in _numbers(reference_for)),
         by_steps=halves is not None,
+        **({} if by_ops is None else {"by_ops": by_ops}),
         never=sum(1 << n for n in _numbers(never)),
         always=sum(1 << n for n in _numbers(always)),
         **{**_refusals(refuses or {}, names), **more},

@@ -183,6 +183,7 @@ class Derived(TypedDict, total=False):
     argument_refusals: list[tuple[int, Reasons]]  # types of one argument, -1: of any
     by_steps: bool  # of halves each step is rounded: they have a program of their own
     reference_for: int  # a bit for each common type that goes to `reference` all the same
+    by_ops: Callable[..., object]  # a pointwise op's, where no kernel takes the type
     never: int  # the same of those of which no element is so; always: of which every one is
     always: int
 
