@@ -604,7 +604,7 @@ PyObject* run_forward(Op* op, PyObject* const* slots);
 // Runs a kernel or a reference implementation on the arguments of a call: a kernel gets tensors, NumPy code gets ndarrays. A new
 // reference to the result.
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots);
-// Of a pointwise op where no kernel takes the type: its definition in other ops on the CPU, else that on arrays.
+// A pointwise op's where no kernel takes the type: in other ops on the CPU, else on arrays.
 PyObject* run_with_reference(Op* op, PyObject* const* slots);
 // The result of a reference implementation where some arguments are on meta: Python finds its shape (_devices/meta.py).
 PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py_ssize_t n);

@@ -381,7 +381,8 @@ Ref constant_pad(const TensorInfo& x, const Sizes& pad, Any value) {
   double number;
   if (pad.n % 2 || count > ndim || stored_only(x.dtype) || PyComplex_Check(value.object)) return {};
   if (!double_argument(value, number)) return PyErr_Clear(), Ref();
-  if (number != 0 && (!holds(x.dtype, number) || (category_of(x.dtype) == Category::Integer && std::abs(number) > 0x1p53))) return {};
+  if (number != 0 && (!holds(x.dtype, number) || (category_of(x.dtype) == Category::Integer && std::abs(number) > 0x1p53)))
+    return {};
   Py_ssize_t shape[kMaxDims], there[kMaxDims], kept[kMaxDims], from = 0, to = 0;
   std::copy_n(x.shape, ndim, shape);
   std::copy_n(x.shape, ndim, kept);

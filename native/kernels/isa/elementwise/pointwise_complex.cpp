@@ -132,9 +132,7 @@ inline Complex<double> own_expm1(Complex<double> a) {
   const double size = a.re > -0.5 ? less + 1 : __builtin_exp(a.re);
   return {less * __builtin_cos(a.im) - 2 * half * half, a.im == 0 ? a.im : size * sine};
 }
-inline Complex<double> own_log1p(Complex<double> a) {
-  return as<Complex<double>>(rushlight::log1p(as<std::complex<double>>(a)));
-}
+inline Complex<double> own_log1p(Complex<double> a) { return as<Complex<double>>(rushlight::log1p(as<std::complex<double>>(a))); }
 inline Complex<double> log_over(Complex<double> a, double base) {
   const Complex<double> r = own_log(a);
   return {r.re / base, r.im / base};
