@@ -5,9 +5,22 @@
 // the first matrix of a stack and fit_lapack. False: there is no library and the matrices are not small, there was no memory, or an
 // iteration did not end; what was written is then worth nothing.
 #pragma once
+#include <complex>
+
 #include "kernels/kernels.h"
 
 namespace rushlight::lapack {
+
+// f(T()) for the element type.
+template <class F>
+auto typed(DType dtype, const F& f) {
+  switch (dtype) {
+    case DType::F32: return f(float());
+    case DType::F64: return f(double());
+    case DType::C64: return f(std::complex<float>());
+    default: return f(std::complex<double>());
+  }
+}
 
 // Whether LAPACK's integers count the elements of a column, and of a matrix for its work.
 inline bool fits_lapack(ptrdiff_t m, ptrdiff_t n) {

@@ -6,22 +6,19 @@
 
 namespace rushlight::lapack::own {
 
-bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info);
-bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, const int* pivots, char how, void* b);
-bool cholesky(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info);
-bool cholesky_inverse(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info);
-bool solve_triangle(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t k, const void* a, ptrdiff_t a_step, Triangle triangle,
-                    bool left, void* b);
-bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau);
-bool reflect_identity(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, const void* tau);
-bool reflect(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const void* a, const void* tau, bool left,
-             bool adjoint, void* b);
-bool eigh(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool vectors, void* values);
-bool eig(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, void* values, void* vectors);
-bool svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool full, void* u, void* s, void* vh);
-bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, void* b, double rcond, void* s,
-                   int64_t* rank);
-bool ldl(DType dtype, ptrdiff_t count, ptrdiff_t n, bool hermitian, void* a, int* pivots, int* info);
-bool ldl_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, bool hermitian, const void* a, const int* pivots, void* b);
+decltype(lapack::lu) lu;
+decltype(lapack::lu_solve) lu_solve;
+decltype(lapack::cholesky) cholesky;
+decltype(lapack::cholesky_inverse) cholesky_inverse;
+decltype(lapack::solve_triangle) solve_triangle;
+decltype(lapack::qr) qr;
+decltype(lapack::reflect_identity) reflect_identity;
+decltype(lapack::reflect) reflect;
+decltype(lapack::eigh) eigh;
+decltype(lapack::eig) eig;
+decltype(lapack::svd) svd;
+decltype(lapack::least_squares) least_squares;
+decltype(lapack::ldl) ldl;
+decltype(lapack::ldl_solve) ldl_solve;
 
 }  // namespace rushlight::lapack::own

@@ -28,17 +28,6 @@ template <class T>
 constexpr DType kElement = sizeof(Real<T>) == 8 ? (kComplex<T> ? DType::C128 : DType::F64)
                                                 : (kComplex<T> ? DType::C64 : DType::F32);
 
-// f with memory as elements of a type.
-template <class F>
-auto typed(DType dtype, const F& f) {
-  switch (dtype) {
-    case DType::F32: return f(float());
-    case DType::F64: return f(double());
-    case DType::C64: return f(std::complex<float>());
-    default: return f(std::complex<double>());
-  }
-}
-
 // The plain product: that of the standard looks again where it is NaN.
 template <class T>
 T product(T a, T b) {

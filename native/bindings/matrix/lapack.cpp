@@ -24,17 +24,6 @@ bool is_matrix_type(DType t) { return t == DType::F32 || t == DType::F64 || is_p
 DType real_of(DType t) { return t == DType::C64 ? DType::F32 : t == DType::C128 ? DType::F64 : t; }
 DType complex_of(DType t) { return t == DType::F32 ? DType::C64 : t == DType::F64 ? DType::C128 : t; }
 
-// f(T()) for the element type.
-template <class F>
-auto with_type(DType dtype, const F& f) {
-  switch (dtype) {
-    case DType::F32: return f(float());
-    case DType::F64: return f(double());
-    case DType::C64: return f(std::complex<float>());
-    default: return f(std::complex<double>());
-  }
-}
-
 // The stack's dimensions, of all arguments together.
 struct Lead {
   int n = 0;
@@ -149,8 +138,8 @@ void load(const Matrices& g, const char* from, char* to, ptrdiff_t leading = 0) 
   const bool dense = g.column == item_size(g.dtype) && g.row == g.columns * g.column;
   if ((g.dtype == DType::F32 || g.dtype == DType::F64) && dense && leading == g.rows && g.rows >= 16 && g.columns >= 16)
     return dense_kernels().transpose(g.dtype, from, g.rows, g.columns, to);
-  with_type(g.dtype,
-            [&]<class T>(T) { copy_columns(from, g.row, g.column, g.rows, g.columns, reinterpret_cast<T*>(to), leading); });
+  lapack::typed(g.dtype,
+                [&]<class T>(T) { copy_columns(from, g.row, g.column, g.rows, g.columns, reinterpret_cast<T*>(to), leading); });
 }
 bool all_finite(DType dtype, const char* data, ptrdiff_t n) {
   const bool wide = dtype == DType::F64 || dtype == DType::C128;
@@ -163,13 +152,13 @@ bool all_finite(DType dtype, const char* data, ptrdiff_t n) {
   return wide ? test(reinterpret_cast<const double*>(data)) : test(reinterpret_cast<const float*>(data));
 }
 bool has_nan(DType dtype, const char* data, ptrdiff_t n) {
-  return with_type(dtype, [&]<class T>(T) {
+  return lapack::typed(dtype, [&]<class T>(T) {
     const T* x = reinterpret_cast<const T*>(data);
     return std::any_of(x, x + n, [](T each) { return std::isnan(std::real(each)) || std::isnan(std::imag(each)); });
   });
 }
 void fill_nan(DType dtype, char* data, ptrdiff_t n) {
-  with_type(dtype, [&]<class T>(T) { std::fill_n(reinterpret_cast<T*>(data), n, std::numeric_limits<double>::quiet_NaN()); });
+  lapack::typed(dtype, [&]<class T>(T) { std::fill_n(reinterpret_cast<T*>(data), n, std::numeric_limits<double>::quiet_NaN()); });
 }
 // Zeros on one side of the diagonals of `count` matrices of `rows` x `columns`.
 void clear_triangle(DType dtype, char* data, ptrdiff_t count, ptrdiff_t rows, ptrdiff_t columns, bool lower) {
@@ -184,7 +173,7 @@ void clear_triangle(DType dtype, char* data, ptrdiff_t count, ptrdiff_t rows, pt
 }
 
 void fill_identity(DType dtype, ptrdiff_t count, ptrdiff_t n, char* data) {
-  with_type(dtype, [&]<class T>(T) {
+  lapack::typed(dtype, [&]<class T>(T) {
     T* x = reinterpret_cast<T*>(data);
     std::fill_n(x, count * n * n, T(0));
     for (ptrdiff_t i = 0; i < count * n; i++, x += n) x[i % n] = 1;
@@ -285,7 +274,7 @@ Pair lu_unpack(const TensorInfo& a) {
       load(top, from, to_u);
       clear_triangle(a.dtype, to_l, 1, k, m, true);
       clear_triangle(a.dtype, to_u, 1, n, k, false);
-      with_type(a.dtype, [&]<class T>(T) {
+      lapack::typed(a.dtype, [&]<class T>(T) {
         for (ptrdiff_t j = 0; j < k; j++) reinterpret_cast<T*>(to_l)[j * k + j] = 1;
       });
       return true;
@@ -306,7 +295,7 @@ Ref lu_info(const TensorInfo& a) {
   Ref info = numbers_ref(DType::I32, one.lead, device_of(a));
   if (!has_memory(info)) return info;
   int* to = data_of<int>(info);
-  with_type(a.dtype, [&]<class T>(T) {
+  lapack::typed(a.dtype, [&]<class T>(T) {
     for (Py_ssize_t i = 0; i < one.lead.count; i++) {
       const char* from = one.a.at(one.lead, i);
       to[i] = 0;
@@ -479,7 +468,7 @@ bool determinants(const TensorInfo& a, Ref& det, Ref* logs) {
     int *pivots = reinterpret_cast<int*>(room.p + count * step), *failed = pivots + count * n;
     for (ptrdiff_t j = 0; j < count; j++) load(one.a, one.a.at(one.lead, i + j), room.p + j * step);
     if (n && !lapack::lu(a.dtype, count, n, n, room.p, pivots, failed)) return false;
-    with_type(a.dtype, [&]<class T>(T) {
+    lapack::typed(a.dtype, [&]<class T>(T) {
       using R = decltype(std::abs(T()));
       for (ptrdiff_t j = 0; j < count; j++) {
         const T* x = reinterpret_cast<const T*>(room.p + j * step);
@@ -593,7 +582,7 @@ Ref lu_solve(const TensorInfo& lu, const TensorInfo& pivots, const TensorInfo& b
       const bool both = conjugate && adjoint && !left;
       const auto conjugated = [&](char* x) {
         if (both)
-          with_type(lu.dtype, [&]<class T>(T) {
+          lapack::typed(lu.dtype, [&]<class T>(T) {
             if constexpr (!std::is_floating_point_v<T>)
               for (T *at = reinterpret_cast<T*>(x), *end = at + count * n * columns; at < end; at++) *at = std::conj(*at);
           });
@@ -669,7 +658,7 @@ Ref factored_cholesky(const TensorInfo& a, bool upper, Ref* info) {
       if (!lapack::cholesky(a.dtype, count, n, to + i * step, upper, failed + i)) return false;
       for (ptrdiff_t k = i; k < i + count; k++) {
         // What LAPACK lets pass: nan, and infinities before the last row.
-        with_type(a.dtype, [&]<class T>(T) {
+        lapack::typed(a.dtype, [&]<class T>(T) {
           const T* x = reinterpret_cast<const T*>(to + k * step);
           for (ptrdiff_t d = 0; d < n && !failed[k]; d++) {
             const auto pivot = std::real(x[d * n + d]);
@@ -680,7 +669,7 @@ Ref factored_cholesky(const TensorInfo& a, bool upper, Ref* info) {
         if (!failed[k]) continue;
         if (!info) return false;
         load(one.a, one.a.at(one.lead, k), to + k * step);
-        with_type(a.dtype, [&]<class T>(T) {
+        lapack::typed(a.dtype, [&]<class T>(T) {
           T* x = reinterpret_cast<T*>(to + k * step);
           if (upper) adjoin(x, n);
           part_of_factor(x, n);
@@ -755,7 +744,7 @@ Ref cholesky_inverse(const TensorInfo& a, bool upper) {
       int info = 0;
       load(one.a, one.a.at(one.lead, i), to + i * step);
       if (!lapack::cholesky_inverse(a.dtype, 1, n, to + i * step, upper, &info) || info) return false;
-      with_type(a.dtype, [&]<class T>(T) {  // the other triangle
+      lapack::typed(a.dtype, [&]<class T>(T) {  // the other triangle
         T* x = reinterpret_cast<T*>(to + i * step);
         for (ptrdiff_t j = 0; j < n; j++) {
           for (ptrdiff_t r = j + 1; r < n; r++) {
@@ -1058,7 +1047,7 @@ Result<"tuple[Tensor, Tensor, Tensor, Tensor]"> lstsq(const TensorInfo& a, const
         return false;
       for (ptrdiff_t j = 0; j < k; j++) std::copy_n(right + j * most * item, n * item, to + (i * k + j) * n * item);
       if (!sums) return true;
-      with_type(a.dtype, [&]<class T>(T) {
+      lapack::typed(a.dtype, [&]<class T>(T) {
         using R = decltype(std::abs(T()));
         for (ptrdiff_t j = 0; j < k; j++) {
           R sum = 0;
