@@ -276,3 +276,13 @@ def test_a_tensor_without_dimensions_is_one_element(name, to, places, said):
 def test_a_source_without_dimensions_is_no_slice(name, more, to, dim, said):
     with pytest.raises(RuntimeError, match=said):
         getattr(torch.zeros(to), name)(dim, torch.tensor([0]), torch.tensor(1.0), *more)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.int64, torch.bfloat16])
+def test_index_fill_with_a_tensor(kind):
+    x, index = torch.zeros(2, 4, dtype=kind), torch.tensor([3, 1])
+    for value in (torch.tensor(2), torch.tensor(2.5), torch.tensor(True)):
+        expected = [0, value.to(kind).item(), 0, value.to(kind).item()]
+        assert x.index_fill(1, index, value).tolist() == 2 * [expected]
+    with pytest.raises(RuntimeError, match="index_fill_"):
+        x.index_fill(1, index, torch.tensor(1j))

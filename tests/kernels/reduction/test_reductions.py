@@ -142,3 +142,34 @@ def test_products_of_complex_numbers(dtype):
     a = np.ones((2, 3, 70), dtype)
     a[1, 2, 3], a[0, 1, 5] = 0, 2j
     np.testing.assert_array_equal(kernels.prod(a.transpose(2, 0, 1), 0), a.prod(2))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_spread_and_truth_of_complex_numbers(dtype):
+    rng = np.random.default_rng(9)
+    a = (rng.standard_normal((4, 6, 50)) + 1j * rng.standard_normal((4, 6, 50))).astype(dtype)
+    a[1] = 0
+    a[1, 2, 3], a[2, 0, 0] = 1j, 0
+    bound = 20 * np.finfo(dtype).eps
+    for view in (a, a.transpose(2, 0, 1), a[:, ::2, ::-3]):
+        for dim in (None, 0, 1, 2, (0, 2)):
+            for free in (0, 1):
+                found = kernels.var(view, dim, free, True)
+                assert found.dtype == a.real.dtype
+                expected = view.astype(np.complex128).var(dim, ddof=free, keepdims=True)
+                np.testing.assert_allclose(found, expected, bound, bound)
+            np.testing.assert_array_equal(kernels.any(view, dim), view.any(dim))
+            np.testing.assert_array_equal(kernels.all(view, dim), view.all(dim))
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int32, np.int64])
+def test_broadcasting_of_integers_is_undone_in_their_type(dtype):
+    a = np.random.default_rng(10).integers(0, 2, (3, 4, 5)).astype(dtype)
+    for shape in ((5,), (4, 1), (1, 1, 5), (3, 1, 1), (), (4, 5), (3, 4, 5)):
+        lead = tuple(range(3 - len(shape)))
+        kept = tuple(
+            i + len(lead) for i, n in enumerate(shape) if n == 1 and a.shape[i + len(lead)] != 1
+        )
+        found = kernels.sum_to(a, shape)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, a.sum(lead + kept, dtype=dtype).reshape(shape))
