@@ -399,6 +399,8 @@ Tensor* tensor_from_any(PyObject* o, DType dtype) {
   };
   if (PyFloat_CheckExact(o)) return number(DType::F64, &reinterpret_cast<PyFloatObject*>(o)->ob_fval);
   if (PyComplex_CheckExact(o)) return number(DType::C128, &reinterpret_cast<PyComplexObject*>(o)->cval);
+  const bool truth = o == Py_True;
+  if (PyBool_Check(o)) return number(DType::Bool, &truth);
   int overflow;
   const int64_t whole = PyLong_CheckExact(o) ? PyLong_AsLongLongAndOverflow(o, &overflow) : 0;
   if (PyLong_CheckExact(o) && !overflow) return number(DType::I64, &whole);

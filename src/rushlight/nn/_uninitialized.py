@@ -25,7 +25,13 @@ _ALLOWED = {
 
 
 class UninitializedTensorMixin(rl.Tensor):
-    """A tensor without a shape: `materialize` sets the shape, and the class `cls_to_become`."""
+    """A tensor without a shape: `materialize` sets the shape, and the class `cls_to_become`.
+
+    >>> weight = nn.UninitializedParameter()
+    >>> weight.materialize((2, 3))
+    >>> type(weight).__name__, weight.shape
+    ('Parameter', torch.Size([2, 3]))
+    """
 
     cls_to_become: type[Any]
 
