@@ -87,9 +87,9 @@ class Running:
         self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
 
-    def ends(self, last=None):
-        """Close its input, after a last line; what it says on standard error until the end."""
-        return self.process.communicate(last, timeout=PATIENCE)[1]
+    def ends(self):
+        """Close its input; what it says on standard error until the end."""
+        return self.process.communicate(timeout=PATIENCE)[1]
 
     def state(self):
         return json.loads(self.get("data?tab=test&after=0"))["run"]
@@ -273,10 +273,9 @@ def test_an_exception_is_shown(running, look, tmp_path, error):
     program.step()
     if error == "KeyboardInterrupt":
         program.process.send_signal(signal.SIGINT)
-        last = "go\n"  # wakes a program that was about to read when the signal came
     else:
-        last = "raise\n"
-    assert program.ends(last).endswith(f"{error}\n") and program.process.returncode not in (0, None)
+        program.send("raise")
+    assert program.ends().endswith(f"{error}\n") and program.process.returncode not in (0, None)
     says(tab, "status", "ended:")
     assert on(tab, "status").inner_text() == f"ended: {error}"
     assert data_of(tmp_path / "prog.watch.html")["run"]["error"] == error
