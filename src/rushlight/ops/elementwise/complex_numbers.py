@@ -144,7 +144,7 @@ conj_physical: Op = pointwise(
     reference=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
     partials={"input": lambda g: conj(g)},
     reference_for="bool int float complex",
-    by_ops=lambda input: resolve_conj(conj(input)),
+    by_ops=lambda input: _kernels.resolve_conj(conj(input)),
     in_place_node="ConjPhysicalBackward1",
     real_itself=True,
     out="found",

@@ -171,6 +171,7 @@ class Words(Promotion, Result, Places, InPlace, Backward, Levels, Public, total=
     # In other ops: the call where no kernel takes the arguments, on every device and on meta, and
     # the rule for vmap. A forward on ndarrays beside it is the CPU's kernel.
     is_: Callable[..., object]
+    by_ops: Callable[..., object]  # in other ops: a pointwise op of types that no kernel takes
 
 
 class Derived(TypedDict, total=False):
@@ -183,7 +184,6 @@ class Derived(TypedDict, total=False):
     argument_refusals: list[tuple[int, Reasons]]  # types of one argument, -1: of any
     by_steps: bool  # of halves each step is rounded: they have a program of their own
     reference_for: int  # a bit for each common type that goes to `reference` all the same
-    by_ops: Callable[..., object]  # a pointwise op's, where no kernel takes the type
     never: int  # the same of those of which no element is so; always: of which every one is
     always: int
 

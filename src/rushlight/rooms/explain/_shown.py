@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from .._base.sources import shell
 from .._core import Tensor
@@ -50,9 +51,10 @@ def show(value: object = None) -> None:
         print(repr(value))
         return
     if shell() is not None:
-        from IPython.display import SVG, display
+        from IPython import display
 
-        display(value if isinstance(value, Framed) else SVG(text))
+        notebook: Any = display
+        notebook.display(value if isinstance(value, Framed) else notebook.SVG(text))
         return
     named = re.match(r"\s*<svg[^>]*?\sid=[\"']([\w-]+)", text)
     file = f"{named[1] if named else 'shown'}.{kind}"
