@@ -9,8 +9,8 @@ The calls are the table's own samples, scaled (tests/table/scaled.py): about 100
 named by op, sample and rule, element type, size, layout and direction, "backward" being the call
 with all its gradients; after the row stands what computed it where that was NumPy. compare.py
 measures and shows the rows as its own; `--threads 1 2` times both, `--markdown` sums them up. A
-whole run, of float32, is kept as benchmarks/results/ops-DATE.json, those of a
-type by its name. `make bench-ops` runs it.
+whole run, of float32, is kept as benchmarks/results/ops-DATE.json, one of another type by the name
+of the type. `make bench-ops` runs it.
 """
 
 from __future__ import annotations

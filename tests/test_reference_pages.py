@@ -33,8 +33,8 @@ parts = [part for page in api_pages.PAGES.values() for part in page.parts]
 split = {part.partition(":")[0] for part in parts if ":" in part} - {"Tensor"}
 spaces = {part.partition(":")[0] for part in parts} - {"Tensor", "torch"}
 # Names that come when they are asked for: that they were here before changes nothing on a page.
-for module in sorted(map("rushlight.{}".format, spaces)):
-    module = importlib.import_module(module)
+for space in sorted(spaces):
+    module = importlib.import_module(f"rushlight.{space}")
     [getattr(module, name) for name in dir(module)]
 members = sorted(n for n in dir(rushlight.Tensor) if not n.startswith("_"))
 public = {part: list(api_pages.public(part)) for part in {*parts, *split}}

@@ -632,10 +632,7 @@ Nothing index_fill(const TensorInfo& x, Dim dim, const TensorInfo& given, Any va
   Array into{x};
   as_row(into);
   if (!names_elements(index, into.shape[dim])) return {};
-  TensorInfo cell;
-  const bool fits = read_tensor(value.object, cell) && !cell.tensor->ndim() && !is_meta(cell) && !is_accelerated(cell) &&
-                    !stored_only(cell.dtype) && !stored_only(x.dtype) && is_complex(cell.dtype) <= is_complex(x.dtype);
-  const Ref one = fits ? owned(cast(cell.tensor, x.dtype)) : is_tensor(value.object) ? Ref() : number_as(x.dtype, value);
+  Ref one = is_tensor(value.object) ? Ref() : number_as(x.dtype, value);
   if (!one) return {};
   return land_at(into, index, {only(dim).get()}, dim, {info_of(one)}, Land::Set);
 }

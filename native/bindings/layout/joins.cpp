@@ -32,16 +32,20 @@ class TensorInfos {
     return true;
   }
   TensorInfo& operator[](Py_ssize_t i) { return at[i]; }
+  bool same_dtype() const {
+    for (Py_ssize_t i = 1; i < count; ++i) {
+      if (at[i].dtype != at[0].dtype) return false;
+    }
+    return true;
+  }
   // Tensors of several types are converted to their common one; false where that is left to Python.
   bool have_one_type() {
+    if (same_dtype()) return true;
     DType common = at[0].dtype;
-    for (Py_ssize_t i = 1; i < count; ++i) {
-      if (at[i].dtype == common) continue;
-      if (stored_only(common) || stored_only(at[i].dtype) || is_accelerated(at[i]) || is_accelerated(at[0])) return false;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (stored_only(at[i].dtype) || is_accelerated(at[i])) return false;
       common = promote(common, at[i].dtype);
     }
-    for (Py_ssize_t i = 0; i < count; ++i) several_ |= at[i].dtype != common;
-    if (!several_) return true;
     for (Py_ssize_t i = 0; i < count; ++i) held_.push_back(Ref::borrow(as_object(at[i].tensor)));
     for (Ref& one : held_) one = owned(cast(as_tensor(one), common));
     for (Py_ssize_t i = 0; i < count; ++i) at[i] = info_of(held_[static_cast<size_t>(i)]);
@@ -56,8 +60,7 @@ class TensorInfos {
   Py_ssize_t count = 0;
 
  private:
-  bool several_ = false;
-  std::vector<Ref> held_;
+  std::vector<Ref> held_;  // what was converted
   TensorInfo few_[kFew];
   std::unique_ptr<TensorInfo[]> heap_;
   TensorInfo* at = few_;
@@ -82,13 +85,6 @@ Ref joined(TensorInfos& tensors, int ndim, const Py_ssize_t* shape, int dim, boo
   for (int i = 0; i < ndim; ++i) apart.add(shape[i], 0);
   view_strides(info_of(result), apart);
   return owned(new_view(as_tensor(result), apart));
-}
-
-bool same_dtype(TensorInfos& tensors) {
-  for (Py_ssize_t i = 1; i < tensors.count; ++i) {
-    if (tensors[i].dtype != tensors[0].dtype) return false;
-  }
-  return true;
 }
 
 // The rows of several tensors that lie in memory row by row, in turns: what is written is written in order.
@@ -221,7 +217,7 @@ Ref block_diag(TensorInfos& tensors) {
       if (__builtin_add_overflow(shape[d], sizes.back(), &shape[d])) return {};
     }
   }
-  if (!tensors.count || !same_dtype(tensors)) return {};
+  if (!tensors.count || !tensors.same_dtype()) return {};
   Ref result = zeros_ref(tensors[0].dtype, 2, shape, tensors.device());
   if (!has_memory(result)) return result;
   Py_ssize_t offset = 0;

@@ -311,7 +311,7 @@ def _close(a: Array, b: Array, rtol: float, atol: float) -> Array:
 _isclose: Op = pointwise(
     "_isclose(input: Tensor, other: Tensor, rtol: Number, atol: Number)",
     dtype="bool",
-    forward=lambda input, other, rtol, atol: _near(input, other, (other * rtol).abs() + atol),
+    forward=lambda input, other, rtol, atol: _near(input, other, rtol, atol),
     reference=_close,
     reference_for="bool int complex",
     by_ops=lambda input, other, rtol, atol: (input == other) | _near_of(input, other, rtol, atol),
@@ -329,12 +329,12 @@ def _near_of(input: Tensor, other: Tensor, rtol: float, atol: float) -> Tensor:
         input, other = input.double(), other.double()
     elif input.dtype.itemsize == 4:
         input, other = input.to(complex64), other.to(complex64)
-    return _near(input, other, (other * rtol).abs() + atol)
+    return _near(input, other, rtol, atol)
 
 
-def _near(input: Tensor, other: Tensor, room: Tensor) -> Tensor:
+def _near(input: Tensor, other: Tensor, rtol: float, atol: float) -> Tensor:
     away = (input - other).abs()
-    return (input == other) | (isfinite(away) & (away <= room))
+    return (input == other) | (isfinite(away) & (away <= (other * rtol).abs() + atol))
 
 
 @composite
